@@ -21,7 +21,7 @@ export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<Al
 
 interface Holder {
   readonly name: string | null;
-  /** Of a key: its user, and who created it. */
+  /** The user and the creator of a key. */
   readonly users: readonly string[];
   readonly emails: readonly string[];
 }

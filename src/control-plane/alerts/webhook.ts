@@ -44,7 +44,7 @@ export async function sendAlert(
   const body = webhookBody(alert);
   try {
     const headers = signedHeaders(alert.id, Math.floor(Date.now() / 1000), body, secret);
-    // Nothing of an alert goes to another address than the one that was set.
+    // An alert is sent only to the configured address.
     const request = { method: 'POST', headers, body, redirect: 'manual' } as const;
     const response = await withDeadline(deadlineMs, signal, (within) =>
       fetch(url.reveal(), { ...request, signal: within }),

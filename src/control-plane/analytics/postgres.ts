@@ -15,7 +15,7 @@ const used = "state = 0 AND usage_source <> 'none' AND cache NOT IN ('HIT', 'SEM
 const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
   ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
 
-/** One row with a NUL would refuse the question. */
+/** A single row with a NUL would make the query fail. */
 const metadataWithoutNul = "(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata END)";
 
 /** Sums over the feedback that counts at a request: asked for only where a statement names them. */

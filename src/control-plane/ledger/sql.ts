@@ -143,7 +143,7 @@ class SqliteLedger implements BudgetLedger {
     });
   }
 
-  /** A batch of packed rows, without charges and feedback, as nearly all are. false: it is another one. */
+  /** Inserts a batch of packed rows without charges and feedback, as nearly all are. false: the batch is of another kind. */
   async #applyAtOnce(batch: LedgerBatch): Promise<boolean> {
     const { settled, unknown, positions, opened, closed } = batch;
     const [[source, position] = ['', null], second] = positions;

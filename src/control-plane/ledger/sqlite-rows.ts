@@ -59,8 +59,8 @@ const contextsFrom = (contexts: string): string => `INSERT INTO batch_context
   FROM jsonb_each(CAST(${contexts} AS TEXT))`;
 
 /**
- * `substr` of a blob looks at nothing but the part, at a third of what it costs to take a value out of JSON; each context is taken
- * apart once. A row's position is its `rowid`, which is its `key` in the array at a fraction of the cost.
+ * `substr` of a blob reads only that part, at a third of the cost of a value in JSON; each context is parsed once. A row's
+ * position is its `rowid`: the same number as its `key` in the array, at a fraction of the cost.
  */
 const packedFrom = (
   rest: string,
@@ -89,12 +89,12 @@ const putPosition = (source: string, position: string): string =>
 
 export const insertPosition = putPosition('?1', '?2');
 
-/** The message of `insertBatch` where rows took the place of others that had charges. Then it has changed nothing. */
+/** The message of `insertBatch` if rows would replace others with charges. Then it has changed nothing. */
 export const chargesReplaced = 'charges were replaced';
 
 /**
- * All of these for a batch as nearly all are: a trigger carries them out with one statement, which is its own transaction. Each
- * statement is a way to a thread of SQLite's and back, which costs what some ten rows cost.
+ * Combines the statements above for the usual batch: a trigger runs them in one statement, which is its own transaction. Each
+ * statement is a round trip to SQLite's thread, which costs as much as about ten rows.
  */
 export const batchView = `CREATE TEMP VIEW whole_batch AS
   SELECT NULL AS contexts, NULL AS rest, NULL AS records, NULL AS node, NULL AS source, NULL AS position;

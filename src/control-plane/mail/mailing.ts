@@ -14,9 +14,9 @@ export interface MailingOptions {
   readonly connections?: number;
   /** How often new mails are looked for. Milliseconds. */
   readonly everyMs?: number;
-  /** After this long another node may send a claimed mail: the one that claimed it must have died. Longer than any try takes. */
+  /** After this time another node may send a claimed mail, since the one that claimed it must have died. Longer than any try. */
   readonly holdMs?: number;
-  /** How long the server is waited for. */
+  /** Time limits for the server. */
   readonly times?: SmtpTimes;
   /** Unix milliseconds; replaced in tests. */
   readonly clock?: () => number;
@@ -36,9 +36,9 @@ const remindMs = 60_000;
 /** Sends the mails that are due. Every node with a mail server does; each mail is sent by the node that claims it. */
 export class Mailing {
   readonly #options: MailingOptions;
-  /** No further mail is begun. */
+  /** Begins no further mail. */
   readonly #stop = new AbortController();
-  /** Those that are being sent are cut off. */
+  /** Cancels the mails that are being sent. */
   readonly #cut = new AbortController();
   #loops: Promise<unknown> = Promise.resolve();
   #problem = '';
@@ -54,8 +54,8 @@ export class Mailing {
   }
 
   /**
-   * Waits for the mails that are being sent: if the server's answer were lost, they would arrive twice. What takes too long
-   * is cut off; another node, or the next start, sends it.
+   * Waits for the mails that are being sent: if the server's answer were lost, they would be sent twice. Mails that take too
+   * long are cancelled; another node, or the next start, sends them.
    */
   async stop(): Promise<void> {
     this.#stop.abort();

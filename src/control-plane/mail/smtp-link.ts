@@ -17,9 +17,9 @@ export type SendResult =
 export interface SmtpTimes {
   /** For the connection, and for the server's greeting. */
   readonly connectMs: number;
-  /** In which nothing arrives from the server. */
+  /** Without any data from the server. */
   readonly idleMs: number;
-  /** From the connection, or from the mail before on the same one, to the answer. */
+  /** From the connection, or the previous mail on it, to the answer. */
   readonly sendMs: number;
 }
 
@@ -73,7 +73,7 @@ export class SmtpLink {
     this.#lost = new Promise((_, reject) => {
       const lose = (error: Error): void => {
         this.#isClosed = true;
-        // What the server has answered before counts: the command learns of that in this turn.
+        // An answer that has already arrived counts: the command receives it in this turn.
         setImmediate(() => reject(error));
       };
       this.#connection.once('error', lose);
@@ -94,8 +94,8 @@ export class SmtpLink {
   }
 
   /**
-   * Closes the connection to a server that does not stop talking. `maxResponseSize` bounds each reply, but not how many
-   * there are: a stream of empty lines would keep this process busy. Overrides an internal method of the library, since the
+   * Closes the connection to a server that sends without end. `maxResponseSize` bounds each reply, but not their number: a
+   * stream of empty lines would keep this process busy. Overrides an internal method of the library, since the
    * bytes of an encrypted connection are accessible nowhere else.
    */
   #boundReplies(): void {
@@ -106,7 +106,7 @@ export class SmtpLink {
       receive.call(connection, chunk.subarray(0, this.#replyBytes));
       this.#replyBytes -= chunk.length;
       if (this.#replyBytes >= 0) return;
-      this.#connection.emit('error', new Error('The server sends more than it was asked for.'));
+      this.#connection.emit('error', new Error('The server sends too much data.'));
       this.#connection.close();
     };
   }
@@ -189,7 +189,7 @@ export class SmtpLink {
     if (responseCode === 0) {
       if (code === '') return message;
       const fault = tlsFault(message);
-      return `${code}: ${fault ?? 'no connection to the mail server, or it was lost'}`;
+      return `${code}: ${fault ?? 'no connection to the mail server, or the connection was lost'}`;
     }
     const step = command === '' ? '' : ` to ${command}`;
     // Before the text is sent, the password is the only secret that the server has received.
@@ -216,7 +216,7 @@ export class SmtpLink {
   }
 }
 
-/** What is wrong with the server's certificate, in the words of TLS; null: nothing is. */
+/** The fault of the server's certificate, as reported by TLS; null: none. */
 function tlsFault(message: string): string | null {
   const [fault] =
     /(?:self-signed )?certificate\b.*|unable to verify.*|unable to get .*issuer.*|wrong version number/i.exec(

@@ -13,7 +13,7 @@ export interface SecretTimes {
   readonly graceMs: number;
   /** A fetch that takes longer has failed. */
   readonly fetchMs: number;
-  /** A call waits no longer for a value that is not there yet: at first, and after a fetch that failed. */
+  /** The longest wait of a call for a value that was not fetched yet: the first time, and after a failed fetch. */
   readonly waitMs: readonly [first: number, again: number];
   /** Between fetches while they fail: at first, and at most. */
   readonly retryMs: readonly [first: number, most: number];
@@ -119,7 +119,7 @@ export class SecretValues {
     if (entry.secret !== null) return { secret: entry.secret };
     if (entry.coming === null && entry.failure !== null && this.#pauseMs(entry) > 0)
       return { failure: entry.failure };
-    // While a manager hangs, calls do not wait for every try: they may have another target.
+    // While a secret manager hangs, calls wait only briefly: they may have another target.
     const waitMs = times.waitMs[entry.failure === null ? 0 : 1];
     if (!(await inTime(this.#fetch(entry), waitMs)))
       return { failure: 'its secret manager does not answer in time' };
@@ -249,7 +249,7 @@ export class SecretValues {
     return Math.min(most, first * 2 ** Math.min(10, failures - 1));
   }
 
-  /** How long it is not fetched again because that has failed; 0: it may be. */
+  /** Milliseconds until the next fetch after a failed one; 0: it may be fetched now. */
   #pauseMs(entry: Entry): number {
     if (entry.failure === null) return 0;
     return Math.max(0, entry.begunAt + this.#retryMs(entry) - performance.now());

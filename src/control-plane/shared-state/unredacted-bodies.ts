@@ -6,8 +6,8 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 const bodyBytes = 512;
 
 /**
- * Takes bodies that data workers send to be sealed and stored. The store may be slow or away: what waits for it is bounded
- * by its bytes, of all workers together.
+ * Receives bodies from data workers, seals and stores them. The store may be slow or unavailable: bodies that wait for it are
+ * bounded in bytes, for all workers together.
  */
 export class UnredactedIntake {
   #waitingBytes = 0;
@@ -19,7 +19,7 @@ export class UnredactedIntake {
   }
 
   async take(body: UnredactedBody): Promise<SharedAnswer<'unredacted-text'>> {
-    // A text has one or two bytes for each unit.
+    // A JavaScript string has one or two bytes for each UTF-16 code unit.
     const bytes = bodyBytes + 2 * body.text.length;
     if (this.#waitingBytes + bytes > maxWaitingBytes) return 'full';
     this.#waitingBytes += bytes;

@@ -50,7 +50,7 @@ export interface FirstKeys {
 export interface UnitOptions {
   /** `run` does nothing but read and write the store, so that it may be run again after a conflict. */
   readonly repeatable?: boolean;
-  /** `run` asks for the same records again and again: they are read once, and again after a change of their table. */
+  /** For a `run` that reads the same records many times: they are read once, and again after a change of their table. */
   readonly recalls?: boolean;
 }
 

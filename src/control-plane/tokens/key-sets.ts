@@ -14,7 +14,7 @@ export interface KeySetsOptions {
   readonly fetch: (url: string) => Promise<FetchedKeySet>;
   /** Keys of an organisation are no longer valid: tokens that they signed must be checked again. */
   readonly removed: (organisationId: string) => void;
-  /** What was fetched last is kept there, for gateways that start while the key server does not answer. */
+  /** Stores the set that was fetched last, for gateways that start while the key server does not answer. */
   readonly store: KeySetStore;
   readonly log: Pick<Logger, 'warn'>;
   /** Unix milliseconds. */
@@ -55,7 +55,7 @@ interface KeySetState {
   triedAt: number;
   /** Unix milliseconds of the last successful fetch. */
   fetchedOn: number | null;
-  /** The set as it was stored last, and when (Unix milliseconds); empty: it was not. */
+  /** The stored set, and when it was stored (Unix milliseconds); empty: it was not stored. */
   storedText: string;
   storedOn: number;
   /** When the last token that it accepted expires. Monotonic milliseconds. */
@@ -176,7 +176,7 @@ export class KeySets {
     return state;
   }
 
-  /** After a start: where the key server is slow or away, the keys that were stored last are used. */
+  /** After a start: if the key server is slow or unavailable, the stored keys are used. */
   async #firstFetch(organisationId: string, state: KeySetState): Promise<void> {
     const fetched = this.#fetch(organisationId, state).catch((error: unknown) => error);
     const late = new Promise<'late'>((resolve) => setTimeout(resolve, firstFetchMs, 'late').unref());
@@ -246,7 +246,8 @@ export class KeySets {
     try {
       const { document, bytes } = await fetch(state.url!);
       const keys = await keysIn(document);
-      if (keys === null) throw new KeySetUnavailable('The answer of the key server is no JSON Web Key Set.');
+      if (keys === null)
+        throw new KeySetUnavailable('The answer of the key server is not a JSON Web Key Set.');
       const after = new Set(keys.map(({ kid, thumbprint }) => `${kid}\n${thumbprint}`));
       const isShorter = state.fetched.some(({ kid, thumbprint }) => !after.has(`${kid}\n${thumbprint}`));
       Object.assign(state, { fetched: keys, bytes, fetchedAt: now(), fetchedOn: this.options.clock() });

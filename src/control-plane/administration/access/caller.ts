@@ -84,7 +84,7 @@ export class Caller {
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   /** Calls other methods as parts of this one; null for methods that consist of no other calls. */
   parts: NestedCalls | null = null;
-  /** The same person in the other workspaces that the person is in; for methods that are about all of them. */
+  /** The same person in the person's other workspaces, for methods that cover all of them. */
   elsewhere: readonly Caller[] = [];
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;

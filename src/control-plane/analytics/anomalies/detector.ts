@@ -29,7 +29,7 @@ export interface TrafficDifference {
   readonly expected: number;
 }
 
-/** So far from the median, in standard deviations: means of logarithms are nearly normal, counts less so, sums of costs least. */
+/** Distance from the median, in standard deviations: means of logarithms are nearly normal, counts less so, sums of costs least. */
 const farDeviationsOfMeans = 5;
 const farDeviations = 6.5;
 const farDeviationsOfSums = 8;
@@ -41,7 +41,7 @@ const farTimesOfMeans = 2;
 const usualShare = 0.2;
 /** The same of logarithms of averages. */
 const leastDeviation = 0.1;
-/** The standard deviation of normal values in first quartiles of their distances. */
+/** The standard deviation of normal values, divided by the first quartile of their distances. */
 const perQuartile = 2.2219;
 /** Fewer past slots with requests are not enough for an average. */
 const leastSlots = 12;
@@ -154,7 +154,7 @@ const sumOf = (slots: readonly TrafficSlot[], name: 'requests' | 'errors'): numb
 const byChance = (sum: number, requests: number): number =>
   sum * Math.sqrt(1 / Math.max(1, requests) + usualShare ** 2);
 
-/** The standard deviation, as normal values that have such distances would have it. */
+/** The standard deviation of normal values with these distances. */
 function deviationOf(values: readonly number[]): number {
   const { length } = values;
   const distances = new Float64Array((length * (length - 1)) / 2);
@@ -163,7 +163,7 @@ function deviationOf(values: readonly number[]): number {
     for (let j = 0; j < i; j++) distances[count++] = Math.abs(values[i]! - values[j]!);
   const half = (length >> 1) + 1;
   const quartile = distances.sort()[(half * (half - 1)) / 2 - 1] ?? 0;
-  // It is too large of few values.
+  // The estimate is too large for few values.
   return (perQuartile * quartile * length) / (length + (length % 2 === 1 ? 1.4 : 3.8));
 }
 

@@ -27,7 +27,7 @@ const mostChanged = 10_000;
 /** Requests of a day that has just ended come in a little later. */
 const usualQuietMs = 5000;
 
-/** One in so many requests is looked at, and so many at least; so much of their metadata may be different. */
+/** One in `metadataSample` requests is sampled, and at least `leastTexts`; this part of their metadata may differ. */
 const metadataSample = 64;
 const leastTexts = 100;
 const mostDifferent = 0.8;
@@ -301,7 +301,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
       FROM (SELECT *, ${pairs} AS pairs FROM ${requests} WHERE metadata IS NOT NULL) AS requests) AS requests`;
   }
 
-  /** To read JSON costs three times as much as to find its text again, and texts that are all different do not fit into the memory. */
+  /** Parsing JSON costs three times as much as grouping by its text, but texts that are all different do not fit into the memory. */
   async hasRepeatedMetadata(where: string, values: readonly string[]): Promise<boolean> {
     const [row] = await this.rows(
       `SELECT CAST(count(metadata) AS DOUBLE) AS texts, CAST(approx_count_distinct(metadata) AS DOUBLE) AS different

@@ -2,7 +2,7 @@ import { createRollups, createValues, rollupTables } from '../rollups/cells.js';
 
 /** Version of these tables. */
 export const tablesVersion = 4;
-/** What brings a file of an earlier version to this one. One of another version is read from the ledger again. */
+/** Upgrades of files of earlier versions. A file of any other version is built again from the ledger. */
 export const upgrades: Readonly<Record<number, string>> = {
   3: `${createValues('VARCHAR')} UPDATE days SET is_rolled = false; UPDATE progress SET version = 4;`,
 };

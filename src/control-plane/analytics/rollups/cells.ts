@@ -91,7 +91,7 @@ export const durationColumns = 'measure, bin, n, us';
 /** Cells of users are many, so that others are not looked for among them. */
 export const sumsTable = (by: RolledBy): 'day_users' | 'day_sums' =>
   by === 'user' ? 'day_users' : 'day_sums';
-/** Has the values of names of metadata (`metadata.ts`): `rolled_by` is the name. */
+/** Contains values of metadata (`metadata.ts`); `rolled_by` is the name. */
 export const valuesTable = 'day_values';
 export const rollupTables = ['day_sums', 'day_users', 'day_durations', valuesTable, 'day_names'] as const;
 
@@ -99,7 +99,7 @@ const sumsOf = (table: string, text: string): string => `
   CREATE TABLE ${table} (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
     ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);`;
 
-/** Tables that came later than the others. `text`: the type of texts. */
+/** Tables that were added later than the others. `text`: the SQL type of texts. */
 export const createValues = (text: string): string => `${sumsOf(valuesTable, text)}
   CREATE TABLE day_names (day INTEGER NOT NULL, org ${text}, workspace ${text}, name ${text}, is_whole BOOLEAN NOT NULL);`;
 

@@ -4,12 +4,12 @@ import { type AnalyticsDatabase, number, Placeholders } from '../statements/dial
 import { cellColumns, cellSums, valuesTable } from './cells.js';
 
 /**
- * Rollups of metadata: cells of the values of a name, as far as there are not too many. `day_names` has the names of a day in a
- * workspace, and whether all of their values have cells; a row without a name means that there are names without a row. A day that does
- * not have all values of a name is counted row by row, so that answers are as exact as without cells.
+ * Rollups of metadata: a cell for each value of a name, unless there are too many. `day_names` has the names of a day in a
+ * workspace, and whether all of their values have cells; a row without a name means that some names have no row. If a day does not
+ * have all values of a name, its requests are counted row by row, so that answers are as exact as without cells.
  */
 
-/** In a workspace, in a day: the names with the most requests have rows. */
+/** Names for each workspace and day: those with the most requests have rows. */
 const mostNames = 100;
 /** A name with more values has no cells. */
 const mostValues = 2000;
@@ -20,7 +20,7 @@ const longestMetadata = 4096;
 const sameWorkspace = (one: string, other: string): string =>
   `${one}.org = ${other}.org AND ${one}.workspace IS NOT DISTINCT FROM ${other}.workspace`;
 
-/** Statements that put the cells of a day in. `requests`: a subquery of its requests. */
+/** Statements that insert the cells of a day. `requests`: a subquery of its requests. */
 export function rollUpValues(
   day: number,
   database: Pick<AnalyticsDatabase, 'metadataPairs'>,
@@ -29,7 +29,7 @@ export function rollUpValues(
   const pairsOf = (condition: string): string =>
     `(SELECT * FROM ${database.metadataPairs(`(SELECT * FROM ${requests} WHERE ${condition}) AS requests`)}
       WHERE metadata_value IS NOT NULL) AS requests`;
-  // The statement before has put in those whose metadata is too long.
+  // The previous statement has inserted the workspaces whose metadata is too long.
   const short = `NOT EXISTS (SELECT 1 FROM day_names AS lost WHERE lost.day = ${day} AND ${sameWorkspace('lost', 'requests')})`;
   const name = `CASE WHEN place <= ${mostNames} THEN metadata_name END`;
   return [
@@ -52,7 +52,7 @@ export function rollUpValues(
   ];
 }
 
-/** Those of the days whose cells have all values of a name, of the workspaces in sight. */
+/** The days whose cells have all values of a name, in the visible workspaces. */
 export async function daysWithValues(
   days: readonly number[],
   name: string,

@@ -31,7 +31,7 @@ const tables = `${createRollups(text)}
   ${indexesOfValues}
   CREATE TABLE rolled_days (day integer PRIMARY KEY, snapshot pg_snapshot NOT NULL, at bigint NOT NULL,
     values_snapshot pg_snapshot);`;
-/** For tables that were made before there were cells of values. */
+/** Adds cells of values to tables of an earlier version. */
 const addValues = `${createValues(text)} ${indexesOfValues}
   ALTER TABLE rolled_days ADD COLUMN values_snapshot pg_snapshot;`;
 
@@ -105,7 +105,7 @@ async function rollUpOne(connection: WorkConnection, day: number): Promise<void>
       AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
     for (const statement of clearDay(day, (table) => `NOT ${isKept(table)}`))
       await connection.query(statement);
-    // Such cells may be of a program that made none of values.
+    // These cells may be from an earlier version, which creates none for values.
     await connection.query(`INSERT INTO day_names SELECT ${day}, org, workspace, NULL, false FROM kept_cells
       WHERE NOT EXISTS (SELECT 1 FROM day_names AS found WHERE found.day = ${day} AND found.org = kept_cells.org
         AND found.workspace IS NOT DISTINCT FROM kept_cells.workspace)`);

@@ -13,10 +13,10 @@ const hasNoNewRows = `(SELECT true FROM exchanges WHERE exchanges."at" >= rolled
   AND NOT pg_visible_in_snapshot(exchanges.tx, rolled.snapshot) ORDER BY exchanges.tx, exchanges.n LIMIT 1) IS NULL`;
 const hasNoNewFeedback = `(SELECT true FROM feedbacks WHERE feedbacks.row_at >= rolled.day::bigint * ${dayMs}
   AND feedbacks.row_at < (rolled.day::bigint + 1) * ${dayMs} AND feedbacks.updated_at >= rolled.at - ${overlapMs} LIMIT 1) IS NULL`;
-/** What feedback is looked up by. */
+/** The index by which feedback is found. */
 export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON feedbacks (row_at, updated_at)';
 
-/** A program that makes no cells of values leaves the snapshot of those that are there. */
+/** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
 const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';
 
 /** The days whose cells are as the rows are. `first`, `last`: of those asked for. */

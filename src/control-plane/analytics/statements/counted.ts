@@ -29,11 +29,11 @@ type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 interface ByMetadata {
   readonly metadata: string;
 }
-/** By what requests are counted: a column's group, what rollups have besides, or the values of a name of metadata. */
+/** How requests are grouped: by a column, by another key of the rollups, or by the values of a metadata name. */
 export type CountedBy = GroupName | RolledBy | ByMetadata;
 
 const hasName = (by: CountedBy): by is ByMetadata => typeof by === 'object';
-/** Times from here to there are all that there are. */
+/** A range that includes all times. */
 const anyTime: TimeRange = { min: -8.64e15, max: 8.64e15 };
 
 /** What figures are added up from: requests one by one, or cells of whole days and the requests of the other times. */
@@ -45,7 +45,7 @@ export class CountedRequests {
     readonly rolled: RolledRange | null,
     /** Of a bucket, in milliseconds. */
     readonly width: number,
-    /** Without cells: are requests added up by the whole text of their metadata first? */
+    /** Without cells: are requests first grouped by the whole text of their metadata? */
     readonly isByText = false,
   ) {}
 
@@ -62,7 +62,7 @@ export class CountedRequests {
     return new CountedRequests(question, database, rolledRange(range, days), width);
   }
 
-  /** For sums of requests by the values of a name of metadata. `range`: null: of all times. */
+  /** Sums of requests by the values of a metadata name. `range` null: all times. */
   static async ofValues(
     question: AboutRequests,
     database: AnalyticsDatabase,
@@ -129,7 +129,7 @@ export class CountedRequests {
     };
   }
 
-  /** Requests with `key`, those that have it where it is not a column's. `from`: table and conditions. */
+  /** Requests with their `key`; if it is not a column, only those that have it. `from`: table and conditions. */
   #keyed(by: CountedBy, from: string, values: Placeholders, columns: string): string {
     const { database } = this;
     if (hasName(by)) {

@@ -8,7 +8,7 @@ export interface AnalyticsDatabase {
   divided(number: string, by: number): string;
   /** A subquery of requests with a row for each name and value of their metadata: `metadata_name`, `metadata_value`. */
   metadataPairs(requests: string): string;
-  /** Is it faster to add requests up by the whole text of their metadata first? `where`: which requests. Absent: it never is. */
+  /** Is it faster to group requests by the whole text of their metadata first? `where`: which requests. Absent: never. */
   hasRepeatedMetadata?(where: string, values: readonly string[]): Promise<boolean>;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
   metadataValue(name: string): string;

@@ -30,7 +30,7 @@ type SelectedRow = StoredValues & {
 
 const columns = [...columnFields.map(({ name }) => name), 'rest'];
 /**
- * `tx` alone is the text of the number from here on, which sorts in another way: rows are sorted by `exchanges.tx`. `wanted`: names of
+ * In the result, `tx` is a text, which sorts differently from the number: rows are sorted by `exchanges.tx`. `wanted`: names of
  * columns; all unless given.
  */
 const selectedOf = (wanted: readonly string[] = columns): string =>

@@ -1,6 +1,6 @@
 import type { Transaction } from '../sql/connection/driver.js';
 
-/** Public keys of JSON web tokens as they were fetched last, and failed sign-ins of the last minute. */
+/** The key sets of JSON web tokens that were fetched last, and failed sign-ins of the last minute. */
 export async function up(sql: Transaction): Promise<void> {
   await sql.schema.createTable('key_sets', (table) => {
     table.string('organisation_id').primary().references('organisations.id').onDelete('CASCADE');

@@ -51,7 +51,7 @@ export interface ApiKey extends KeySettings {
   /** Whether its budget is used up is in the ledger. */
   readonly isExpired: boolean;
   readonly creationMode: 'api' | 'auto' | 'ui';
-  /** Id of the user who made it; null: no user did, or that is not known. */
+  /** Id of the user who created it; null: no user did, or that is unknown. */
   readonly createdBy: string | null;
   readonly lastRotatedAt: number | null;
   /** Until when the text before the last rotation is good; null: it no longer is. */

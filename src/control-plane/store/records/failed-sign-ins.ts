@@ -7,11 +7,11 @@ export interface Failures {
 
 /** Failed sign-ins of the last minute, which all nodes count together. */
 export interface FailedSignInStore {
-  /** By name, as far as there were any. */
+  /** Counts by name; names without failures are absent. */
   counts(names: readonly string[]): Promise<ReadonlyMap<string, Failures>>;
-  /** Counts one more for each name. */
+  /** Adds one failure to each name. */
   add(names: readonly string[], windowMs: number): Promise<void>;
   clear(name: string): Promise<void>;
-  /** Removes what has ended. */
+  /** Deletes windows that have ended. */
   prune(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { KeySetDocument } from './auth-settings.js';
 
-/** An organisation's public keys as they were fetched. */
+/** The fetched public keys of an organisation. */
 export interface StoredKeySet {
   readonly url: string;
   readonly keys: KeySetDocument;
@@ -12,6 +12,6 @@ export interface StoredKeySet {
 export interface KeySetStore {
   /** null: none was fetched from that address. */
   get(organisationId: string, url: string): Promise<StoredKeySet | null>;
-  /** Takes the place of the one before. */
+  /** Replaces the previous one. */
   put(organisationId: string, keySet: StoredKeySet): Promise<void>;
 }

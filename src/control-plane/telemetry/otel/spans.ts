@@ -17,8 +17,8 @@ import { stepsOf } from './step-spans.js';
 const picodollarsPerDollar = 1e12;
 
 /**
- * The spans of a request: one for the request itself, below it one for each call to a provider, each guardrail and the look into
- * the cache. Their ids follow from the request, so that a row that is sent again has the same ones. No contents.
+ * The spans of a request: one for the request itself, and below it one for each call to a provider, each guardrail and the cache
+ * lookup. Their ids are derived from the request's, so that a row that is sent again has the same ones. No contents.
  */
 export function spansOf(row: LedgerRow, resource: Resource): ReadableSpan[] {
   const { traceContext } = row;

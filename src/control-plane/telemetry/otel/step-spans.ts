@@ -1,17 +1,17 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { LedgerRow } from '../../../common/ledger/record.js';
 
-/** One of the gateway's own steps on a request's way. */
+/** A step of the gateway while it serves a request. */
 interface Step {
   readonly name: string;
-  /** Milliseconds after the request came. */
+  /** Milliseconds since the start of the request. */
   readonly atMs: number;
   readonly ms: number;
   readonly error: string | null;
   readonly attributes: Attributes;
 }
 
-/** The look into the cache and the guardrails of a request, by their names and verdicts alone. */
+/** The cache lookup and the guardrails of a request: only names and verdicts. */
 export const stepsOf = (row: LedgerRow): Step[] => [...cacheStep(row), ...guardrailSteps(row)];
 
 function cacheStep({ steps, cache }: LedgerRow): Step[] {
@@ -21,7 +21,7 @@ function cacheStep({ steps, cache }: LedgerRow): Step[] {
   return [{ name: 'cache lookup', atMs: startUs / 1000, ms: us / 1000, error: null, attributes }];
 }
 
-/** As the stage `guardrails` records it: id, phase, verdict, start, duration. */
+/** Parses the field of the stage `guardrails`: id, phase, verdict, start, duration. */
 const guardrailRun = /^(\S+) (before|after) ([+-]) (\d+) (\d+)$/;
 
 function guardrailSteps({ stages }: LedgerRow): Step[] {

@@ -7,7 +7,7 @@ const usualMs = 1000;
 
 const clickhouseTable = 'gateway_logs';
 
-/** Rows as JSON lines in the body of a POST. `callMs`: for one call. */
+/** Sends rows as JSON lines in the body of a POST. `callMs`: time limit of one call. */
 export function httpSink(name: string, settings: LogSinkSettings, lineOf: LineOf, callMs = 30_000): LogSink {
   const { batch_rows: batchRows = usualRows, batch_ms: batchMs = usualMs } = settings;
   const isClickhouse = settings.type === 'clickhouse';

@@ -12,7 +12,7 @@ const shortest = 12;
 const longest = 128;
 /** Hashes computed at once, each in a thread of Node's pool. */
 const maxRunning = 2;
-/** The longest wait for a turn, and the most that wait of one network. */
+/** The longest wait for a turn in milliseconds, and how many attempts of one network may wait. */
 const longestWaitMs = 3000;
 const mostOfNetwork = 16;
 
@@ -41,7 +41,7 @@ interface Waiting {
 
 let running = 0;
 const waiting: Waiting[] = [];
-/** What a hash takes here and now: an average of the latest. Milliseconds. */
+/** Current duration of a hash: an average of the latest ones. Milliseconds. */
 let hashMs = 300;
 
 /** Throws at once where the caller would wait too long: a flood of attempts is refused instead of queued. */
@@ -57,7 +57,7 @@ function tooMany(): AdminError {
   return error;
 }
 
-/** Throws after `longestWaitMs`: hashes may take longer than they did. */
+/** Throws after `longestWaitMs`, since hashes may take longer than expected. */
 function turnOf(network: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const mine: Waiting = {

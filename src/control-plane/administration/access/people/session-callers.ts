@@ -24,7 +24,7 @@ const organisationScopes = scopesOf('organisation-service');
 
 /** Methods that list what is in all workspaces of a person. */
 const ofAllWorkspaces = new Set(['Workspaces.ListWorkspaces']);
-/** Methods that report what happens in all workspaces of a person. */
+/** Methods that report the changes in all workspaces of a person. */
 const inAllWorkspaces = new Set(['Watch.WatchConfig']);
 
 function checkCookie(store: Store, token: string, proof: CookieProof | null | undefined): void {

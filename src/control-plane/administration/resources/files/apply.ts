@@ -230,7 +230,7 @@ export class Apply {
     return createRecord(this.calls, this.#inventory, kind, { name, workspaceId }, fields);
   }
 
-  /** Gives a record all fields again, of kinds whose method takes them together. */
+  /** Updates a record with all its fields, for kinds whose method needs them together. */
   async #replace({ document, workspaceId, row }: AppliedItem): Promise<void> {
     const { kind, secrets } = document;
     const sent = await this.#inventory.renamed(kind, workspaceId, secrets.sent, 'record');

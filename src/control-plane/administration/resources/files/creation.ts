@@ -10,11 +10,11 @@ import type { Row } from './row.js';
 
 export interface NewRecord {
   readonly row: Row;
-  /** The secret that its answer has, and which is shown only there. */
+  /** The secret in the answer, which is shown only there. */
   readonly secret: string | null;
 }
 
-/** Makes the record of a document. `fields`: those that the record's own method takes, with references as requests have them. */
+/** Creates the record of a document. `fields`: those of the record's own method, with references in the form of requests. */
 export async function createRecord(
   calls: NestedCalls,
   inventory: Inventory,

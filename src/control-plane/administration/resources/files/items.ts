@@ -88,7 +88,7 @@ export function messageOf({
   };
 }
 
-/** Of what an apply does: another one, as soon as one of the records has changed. `deleted`: states of what goes. */
+/** A hash of the changes of an apply; it differs if one of the records has changed since. `deleted`: states of deleted records. */
 export function planEtag(items: readonly AppliedItem[], deleted: readonly string[]): string {
   const states = items.map(
     ({ document, workspaceName, stateBefore, action }) =>

@@ -93,7 +93,7 @@ export function replaysService({
       const explained = await explain?.({
         key: nobodysKey(place),
         path: row.path,
-        // Where it is hidden, conditions of the draft could be used to guess it.
+        // If it is hidden, conditions of the draft could be used to guess it.
         headers: seesMetadata ? ['x-gateway-metadata', JSON.stringify(row.metadata)] : [],
         config,
         body: body ?? assumedBody(row),

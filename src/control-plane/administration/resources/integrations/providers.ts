@@ -32,7 +32,7 @@ import type { AdminParts, Service } from '../../service.js';
 import { type BudgetState, BudgetStates } from '../../usage/budget-states.js';
 import { checkAddress, providerNamed } from './provider-names.js';
 
-/** What precedes the point in names of its fields that are mapped. */
+/** The part before the dot in `target_field`. */
 const root = 'model_config';
 
 const toMessage = (provider: Provider, budget: BudgetState | null, now: number): ProviderMessage => ({

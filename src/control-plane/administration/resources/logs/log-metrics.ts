@@ -41,11 +41,11 @@ const optionIndex = (target: string | null): number | undefined => {
   return index === undefined ? undefined : Number(index);
 };
 
-/** Milliseconds of the gateway's steps; what was not done is absent. */
+/** Milliseconds of the gateway's steps; a step that did not run is absent. */
 function stepTimes({ steps, attempts, totalMs }: LedgerRow) {
   if (steps === null) return {};
   const [body, , cache, answer] = steps;
-  // Up to the first call to a provider, or to the end where there was none.
+  // Up to the first call to a provider, or to the end if there was none.
   const beforeUs = Math.round((attempts[0]?.startedAt ?? totalMs) * 1000);
   return {
     request_parsing_time: body / 1000,

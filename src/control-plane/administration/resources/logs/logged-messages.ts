@@ -4,7 +4,7 @@ import type { Bodies, LedgerRow } from '../../../../common/ledger/record.js';
 
 const gatewayHeader = /^x-(?:gateway|portkey|headgate)-/;
 
-/** Those that have metadata: as it was sent, in conditions of a config, or by the names of what was dropped of it. */
+/** Headers with metadata: as sent, in conditions of a config, or in the names of dropped fields. */
 const metadataHeader = /-(?:metadata|explanation|dropped-fields)$/;
 
 /** Headers as they were logged; without metadata for those who may not see it. */
@@ -48,7 +48,7 @@ export const loggedResponse = (
 
 type ProviderSide = Pick<Log, 'transformed_request' | 'original_response' | 'final_untransformed_request'>;
 
-/** What a provider was sent and has answered. `own`: its bodies, where they differ from those of the client. */
+/** The request to a provider and its answer. `own`: their bodies, if they differ from the client's. */
 export function providerSide(
   row: LedgerRow,
   bodies: Bodies,
@@ -77,7 +77,7 @@ export function providerSide(
   };
 }
 
-/** In the client's format: what was sent, where that was not converted. */
+/** The request in the client's format; the one that was sent, if it was not converted. */
 function finalBody(bodies: Bodies, own: Bodies | null, sent: string | null): string | null {
   const edits = own?.headers?.edits;
   if (edits === undefined) return own?.headers?.isConverted === true ? bodies.request : sent;

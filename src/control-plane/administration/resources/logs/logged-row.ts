@@ -270,7 +270,7 @@ export function readLoggedRow(
   return { row, workspace: fields.needed('workspace_id') };
 }
 
-/** When the look into the cache began is in no line. */
+/** The lines do not contain the start of the cache lookup. */
 function stepsOf(fields: Fields): StepTimes | null {
   const micros = (name: string): number =>
     Math.min(Math.round((fields.number(name) ?? 0) * 1000), maxStepMicros);

@@ -16,7 +16,7 @@ export interface WriteOptions {
   readonly apart?: boolean;
   /** The work may be run again after a conflict with another transaction. */
   readonly repeatable?: boolean;
-  /** Are statements that repeat answered from memory, until something is written to their tables? */
+  /** Are repeated statements answered from memory, until something is written to their tables? */
   readonly recalls?: boolean;
 }
 

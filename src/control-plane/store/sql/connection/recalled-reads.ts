@@ -1,7 +1,7 @@
 import type { HeldClient } from './held.js';
 import type { LeanDialect, Query } from './lean.js';
 
-/** Answers kept for a transaction; one more, and all are dropped. */
+/** Results kept for a transaction; a further one drops all. */
 const mostKept = 256;
 
 const tableNames = /\b(?:from|join|into|update)\s+["`]?(\w+)/gi;
@@ -20,9 +20,9 @@ interface Kept {
 }
 
 /**
- * Answers the same question of a transaction once: work on thousands of records asks for the few that they all name again and
- * again. What is written to a table drops the answers about it; a lock, a deletion (which may reach other tables) or a
- * rollback drops all of them.
+ * Runs repeated SELECTs of a transaction once: work on thousands of records reads the few records that they all name many
+ * times. A write to a table drops the results of that table; a lock, a deletion (which may cascade to other tables) or a rollback
+ * drops all of them.
  */
 class RecalledReads {
   readonly #kept = new Map<string, Kept>();
@@ -53,10 +53,10 @@ class RecalledReads {
   }
 }
 
-/** A list is the caller's own; its rows are shared, and read only. */
+/** A list belongs to the caller; its rows are shared and must not be changed. */
 const copied = (answer: unknown): unknown => (Array.isArray(answer) ? [...answer] : answer);
 
-/** From now on, the transaction's statements that repeat are answered from memory. */
+/** From now on, repeated statements of the transaction are answered from memory. */
 export function recallReads(client: HeldClient): void {
   const reads = new RecalledReads(client.run.bind(client));
   Object.assign(client, {

@@ -15,7 +15,7 @@ const addOne = `INSERT INTO failed_sign_ins (hash, count, ends_at) VALUES (?, 1,
     count = CASE WHEN failed_sign_ins.ends_at <= ? THEN 1 ELSE failed_sign_ins.count + 1 END,
     ends_at = CASE WHEN failed_sign_ins.ends_at <= ? THEN excluded.ends_at ELSE failed_sign_ins.ends_at END`;
 
-/** No lock: other changes do not wait for these. */
+/** Without a lock, so that other changes do not wait. */
 const alone = { lock: async (): Promise<void> => {} };
 
 export class SqlFailedSignIns implements FailedSignInStore {
@@ -25,7 +25,7 @@ export class SqlFailedSignIns implements FailedSignInStore {
     readonly now: () => number,
   ) {}
 
-  /** Names hold e-mail addresses, which are not stored for people who are no users. */
+  /** Names contain e-mail addresses, which must not be stored of people who are not users. */
   #hash(name: string): string {
     return hashGatewayKey(this.pepper, `failed sign-in ${name}`);
   }
@@ -44,7 +44,7 @@ export class SqlFailedSignIns implements FailedSignInStore {
 
   async add(names: readonly string[], windowMs: number): Promise<void> {
     const now = this.now();
-    // In one order everywhere: two transactions that lock the same rows do not wait for each other.
+    // Always in the same order, so that two transactions with the same rows cannot deadlock.
     const hashes = names.map((name) => this.#hash(name)).sort();
     await this.database.write(async (sql) => {
       for (const hash of hashes) await run(sql, addOne, [hash, now + windowMs, now, now]);

@@ -1,12 +1,12 @@
 import type { JsonFields } from './json.js';
 import type { ReferenceWalk } from './references.js';
 
-/** Fields of `spec` that another method takes than the one that updates the record. */
+/** Fields of `spec` that are set by another method than the one that updates the record. */
 export interface Part {
   /** The method that sets them. */
   readonly method: string;
   readonly fields: readonly string[];
-  /** Set when all records are there, since they name records that name this one. */
+  /** Set after all records were created, since they name records that name this one. */
   readonly late?: true;
 }
 
@@ -15,10 +15,10 @@ export interface DocumentKind {
   readonly kind: string;
   /** Where its records belong; `single`: the organisation has exactly one. */
   readonly reach: 'workspace' | 'organisation' | 'either' | 'single';
-  /** null: it is always there. */
+  /** null: the record always exists. */
   readonly create: string | null;
   readonly list: string | null;
-  /** null: lists have whole records. */
+  /** null: lists contain complete records. */
   readonly read: string | null;
   readonly update: string;
   readonly delete: string | null;
@@ -33,54 +33,54 @@ export interface DocumentKind {
   /** Fields of the request that are no part of `spec`. */
   readonly without?: readonly string[];
   readonly parts?: readonly Part[];
-  /** Fields that matter when a record is made, and are not compared afterwards. */
+  /** Fields that are only used when a record is created, and are not compared afterwards. */
   readonly once?: readonly string[];
   /** Paths that the gateway fills in: compared only where the document has them, and not exported. */
   readonly computed?: readonly string[];
-  /** What absent fields mean, by their paths; `*` is any item. */
+  /** Default values of absent fields, by their paths; `*` is any item. */
   readonly usual?: Readonly<Record<string, unknown>>;
-  /** Values that take the place of fields which an earlier apply set and that cannot be without one. */
+  /** Values for fields that an earlier apply set, that the document no longer has, and that cannot be empty. */
   readonly cleared?: Readonly<Record<string, JsonFields>>;
-  /** Brings a spec into its one form where several mean the same. */
+  /** Normalises a spec, if several spellings mean the same. */
   readonly form?: (spec: JsonFields) => JsonFields;
   /** Lists of which only the named items are compared, and the field that names an item. */
   readonly keyed?: Readonly<Record<string, string>>;
   /** Where free JSON of the spec holds secrets. */
   readonly secrets?: 'config' | 'guardrail' | 'partner';
   readonly references?: ReferenceWalk;
-  /** Of records that are known by something else than a slug, an id or a display name. */
+  /** For records that are not identified by a slug, an id or a display name. */
   readonly identity?: DocumentIdentity;
-  /** The method whose request has the fields of `spec`; the one that makes the record, unless given. */
+  /** The method whose request has the fields of `spec`; the one that creates the record, unless given. */
   readonly specMethod?: string;
   /** `whole`: a change gives all fields to `update`; `never`: there is no method that changes a record. */
   readonly change?: 'whole' | 'never';
-  /** Fields of each update besides what changes. */
+  /** Fields of each update besides those that change. */
   readonly withUpdate?: JsonFields;
   /** The field of the answer that has the secret of a new record. */
   readonly newSecret?: string;
-  /** Is it exported only where a request names the kind? */
+  /** Is it exported only if a request names the kind? */
   readonly onRequest?: true;
 }
 
-/** How a record is known whose document's name is no slug, id or display name of it. */
+/** Identifies a record whose document's name is not its slug, id or display name. */
 export interface DocumentIdentity {
-  /** What such a name must be, for people. */
+  /** Describes such a name in messages. */
   readonly form: string;
   readonly isName: (name: string) => boolean;
-  /** One spelling of names that mean the same; absent: each is its own. */
+  /** Normalises a name; absent: different spellings are different names. */
   readonly normal?: (name: string) => string;
-  /** The document's name of a record, as lists have it. */
+  /** The document's name for a record from a list. */
   readonly nameOf: (json: JsonFields) => string;
-  /** Its id among all records of its kind. */
+  /** An id that is unique among the records of its kind. */
   readonly idOf: (json: JsonFields) => string;
-  /** The fields by which requests find the record of that id. */
+  /** The fields that identify the record of that id in requests. */
   readonly requestOf: (id: string) => JsonFields;
-  /** The request that makes a record: the fields that its name means, and its spec. `userId`: of an e-mail address. */
+  /** The request that creates a record: the fields of its name, and its spec. `userId`: returns the id for an e-mail address. */
   readonly newRequest: (
     name: string,
     body: JsonFields,
     userId: (email: string) => Promise<string>,
   ) => Promise<JsonFields>;
-  /** The id of a record that was made by `request`, where the answer has none. */
+  /** The id of a record created by `request`, if the answer does not contain it. */
   readonly newId?: (request: JsonFields) => string;
 }

@@ -71,7 +71,7 @@ const price: DocumentIdentity = {
   newId: priceNameOf,
 };
 
-/** People, what they are in workspaces, and which groups of an identity provider make them members. */
+/** People, their memberships, and the groups of an identity provider that are mapped to memberships. */
 export const peopleKinds: readonly DocumentKind[] = [
   {
     kind: 'User',
@@ -168,7 +168,7 @@ export const deploymentKind: DocumentKind = {
   id: 'deployment_id',
   namedBy: 'slug',
   hasSlug: true,
-  // Else what a document leaves out of these objects would stay.
+  // Otherwise fields that a document omits from these objects would keep their values.
   withUpdate: { override_existing: true },
   usual: { type: 'production', is_default: false },
   newSecret: 'auth_secret',
