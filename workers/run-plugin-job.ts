@@ -11,7 +11,7 @@ let loaded: Promise<Plugin> | null = null;
 /** Bytes of a result: the data worker reads it on its event loop. */
 const maxResultBytes = 4 * 1024 * 1024;
 
-/** Called by Piscina: runs a job of the plugin whose files the thread was given. Its result, as `v8.serialize` writes it. */
+/** Called by Piscina: runs a job of the plugin whose files the thread was given. Returns the result, written by `v8.serialize`. */
 export default async function runPluginJob({
   job,
   data,
@@ -23,7 +23,7 @@ export default async function runPluginJob({
   const result = serialize(await (await loaded).jobs![job]!(data as never));
   if (result.length > maxResultBytes)
     throw new RangeError(
-      `The result of the job ${job} has ${result.length} bytes: at most ${maxResultBytes}.`,
+      `The result of the job ${job} has ${result.length} bytes; at most ${maxResultBytes} are allowed.`,
     );
   return result;
 }

@@ -77,7 +77,7 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
   },
 });
 
-/** Notes when the look into the cache began, and how long it took. */
+/** Records when the cache lookup began, and how long it took. */
 function timed(x: Exchange, look: () => Awaitable<Reply | undefined>): Awaitable<Reply | undefined> {
   const began = x.elapsedMs();
   const note = (): void => {
@@ -89,7 +89,7 @@ function timed(x: Exchange, look: () => Awaitable<Reply | undefined>): Awaitable
     note();
     return found;
   }
-  // Registered first, so it is noted before anything follows, and the others wait no longer for that.
+  // Registered first, so that it runs before the callbacks of the caller, and delays none of them.
   found.then(note, note);
   return found;
 }

@@ -91,7 +91,7 @@ export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly needsCredentials?: true;
   /** It changes text only where one of these parameters is true; []: always. */
   readonly transformsIf?: readonly string[];
-  /** A text that it should have changed, and did not since it failed, counts as if it had not run. Absent: as an error. */
+  /** Does a failed change of a text count as if the check had not run? Absent: it counts as an error. */
   readonly mustChange?: true;
   /** It is not run over earlier messages, although it changes text. */
   readonly judgedOnly?: true;

@@ -30,7 +30,7 @@ const shown: Readonly<Record<RateHolder | BudgetHolder, string>> = {
 
 const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;
 
-/** What a limit is set on, for people. */
+/** The name, in messages, of the record on which a limit is set. */
 const holderOf = ({ principal }: Exchange, of: RateHolder | BudgetHolder): string =>
   of === 'api_key' && principal.isToken === true ? 'user' : shown[of];
 

@@ -18,7 +18,7 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
         if (error === null || error.blame !== 'gateway' || refusals.has(error.code)) return;
         const fields = { request_id: x.id, code: error.code };
         if (error.code === 'secret_unavailable') {
-          // Nothing of the gateway is at fault, and the message names the secret reference: a stack would add nothing.
+          // Not a fault of the gateway, and the message names the secret reference: a stack trace would not help.
           if (reminders.isDue(error.message, performance.now())) host.log.warn(fields, error.message);
           return;
         }

@@ -1,9 +1,9 @@
 /** Milliseconds. */
 const everyMs = 60_000;
-/** Different messages in that time; further ones are left out. */
+/** Different messages in that time; further ones are not logged. */
 const most = 100;
 
-/** Messages that each call would repeat: each is let through once a minute. */
+/** For messages that each call would repeat: each message is logged once a minute. */
 export class Reminders {
   readonly #shown = new Set<string>();
   #since = Number.NEGATIVE_INFINITY;

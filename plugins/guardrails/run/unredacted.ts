@@ -6,11 +6,11 @@ import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 
 /** Bytes of a body that are kept. */
 const maxBytes = 256 * 1024;
-/** Bytes that a body takes besides its text: many small ones count too. */
+/** Bytes that a body takes besides its text, so that many small bodies are bounded too. */
 const bodyBytes = 512;
 /** Bytes that this worker has on their way to the control process; a further body is not kept. */
 const maxOpenBytes = 8 * 1024 * 1024;
-/** Milliseconds until one that has no answer counts as lost: until then it may still lie in the channel. */
+/** Milliseconds after which a body without an answer counts as lost; until then it may still be in the channel. */
 const answerMs = 60_000;
 
 /**
@@ -27,7 +27,7 @@ export class UnredactedBodies {
     const { keepUnredacted, keepBodies, organisationId } = x.principal;
     if (keepUnredacted !== true || keepBodies === false || !this.#wants(x)) return;
     const length = Math.min(body.length, maxBytes);
-    // A text has one or two bytes for each unit.
+    // A JavaScript string has one or two bytes for each UTF-16 code unit.
     const bytes = bodyBytes + 2 * length;
     if (this.#openBytes + bytes > maxOpenBytes) {
       this.#lost.full++;

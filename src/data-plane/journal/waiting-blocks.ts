@@ -33,7 +33,7 @@ export class WaitingBlocks {
     this.copy(bytes);
   }
 
-  /** The bytes may change afterwards. */
+  /** Copies the bytes: the caller may change them afterwards. */
   copy(bytes: Buffer): void {
     this.length += bytes.length;
     for (let at = 0; at < bytes.length; ) {

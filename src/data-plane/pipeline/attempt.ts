@@ -54,7 +54,7 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
     answer: null,
     readUs: 0,
   };
-  // Only the last call is logged: the body of an earlier one is not kept for that.
+  // Only the last call is logged, so the body of an earlier one is released.
   const before = x.attempts.at(-1);
   if (before !== undefined && before.endedAt !== null) before.answer = null;
   x.attempts.push(record);

@@ -226,7 +226,7 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** The client has disconnected: its work stops, or its answer is read to the end, and its usage is settled. */
+  /** The client has disconnected: the work stops, or the answer is read to its end, and the usage is settled. */
   leave(): void {
     if (this.#over) return;
     const gone = clientGone();

@@ -70,7 +70,7 @@ export interface Pipeline extends Parts {
   /** That of new exchanges. */
   chain: Chain;
   readonly open: OpenExchanges;
-  /** null: a request ends when its client leaves. */
+  /** null: a request ends when its client disconnects. */
   readonly left: LeftRequests | null;
   /**
    * Takes over a call of the administration plane; the control process answers it. `path`: in canonical form.

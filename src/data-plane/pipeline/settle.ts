@@ -95,7 +95,7 @@ export function costOf(
     const { provider, usage, prices } = attempt;
     const model = attempt.modelUsed ?? attempt.model;
     if (usage === null || usage.source === 'none' || model === null) continue;
-    // A request with budgets is priced before: its usage is the same still.
+    // The cost of a request with budgets was computed before, with the same usage.
     attempt.cost ??=
       prices === null
         ? pricing.cost(provider, model, usage, at)

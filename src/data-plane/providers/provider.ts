@@ -40,11 +40,11 @@ export interface ProviderDefinition {
   /** Did a field of the call or of the stored provider give `base`? Then it is judged as a custom host is. */
   readonly givenBase?: boolean;
   /**
-   * For answers that depart from the format of `paths` that it is named after; requests stay in that format. Or a format
-   * of chat that a plugin brings.
+   * For answers that differ from the format of the same name in `paths`; requests stay in that format. Or a chat format of a
+   * plugin.
    */
   readonly dialect?: ChatFormat;
-  /** A format of embeddings that a plugin brings; `paths` have its name. */
+  /** An embeddings format of a plugin, whose name is in `paths`. */
   readonly embeddings?: EmbeddingFormat;
   /** Applied to the body in the provider's own format, converted or not. */
   readonly quirks?: readonly Quirk[];

@@ -82,8 +82,8 @@ export interface TransportOptions {
  */
 export interface Transport {
   /**
-   * Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it, but for
-   * the first one, which none may have had it before.
+   * Resolves with the bound port (useful with 0). Rejects if it is in use. `shared`: several processes may listen on it; the
+   * first one rejects if another process already does.
    */
   listen(host: string, port: number, shared: boolean, isFirst?: boolean): Promise<number>;
   /** Answers from now on have `Connection: close`. New connections are accepted as before. */

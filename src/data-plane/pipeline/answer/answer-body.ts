@@ -46,11 +46,11 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown): Js
 export const tooLarge = ({ call }: Outgoing, maxBytes: number): GatewayError =>
   new GatewayError('upstream_too_large', `${call.provider} answered with more than ${maxBytes} bytes.`);
 
-/** The error for a body in a coding that was not asked for, in which a repeated credential could not be searched for. */
+/** The error for a body in a coding that was not requested, in which a repeated credential could not be found. */
 export const unsearchable = (outgoing: Outgoing, coding: string): GatewayError =>
   invalidAnswer(
     outgoing,
-    `a body in the coding ${JSON.stringify(coding.slice(0, 40))}, which was not asked for and in which the credential cannot be searched for`,
+    `a body in the coding ${JSON.stringify(coding.slice(0, 40))}, which was not requested and in which the credential cannot be searched for`,
   );
 
 /** The error for an invalid answer; `what`: what the provider sent instead. */

@@ -24,8 +24,8 @@ const nothing = Buffer.alloc(0);
 /** Bytes. */
 const longestSecret = 64 * 1024;
 
-/** Errors of attempts that the gateway itself ended, though the provider may have gone on. */
-const givenUp: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
+/** Errors of attempts that the gateway cancelled, although the provider may have continued. */
+const cancelled: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
 
 type Mode =
   | 'head' // nothing came yet
@@ -52,9 +52,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   /** Was the call sent as it was prepared? Then it has no secrets beyond those that are stored. */
   #isPrepared = false;
   readonly #offAbort: () => void;
-  /** Is what the attempt has received what the provider sent? */
+  /** Is `attempt.received` what the provider sent? */
   isOriginal = false;
-  /** Otherwise what it sent, which may repeat secrets; null: it is not kept. */
+  /** Otherwise the provider's body, which may contain secrets; null: it is not kept. */
   #original: BodyRecord | Buffer | null = null;
 
   constructor(
@@ -90,12 +90,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     return this.#mask;
   }
 
-  /** Of the provider's answer, masked. */
+  /** The headers of the provider's answer, masked. */
   get headers(): HeaderList {
     return this.#headers;
   }
 
-  /** What the provider sent, masked, where the attempt has received something else; null: it is not kept. */
+  /** The provider's body, masked, if `attempt.received` differs from it; null: it is not kept. */
   get original(): Buffer | null {
     const original = this.#original;
     if (original === null) return null;
@@ -289,7 +289,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   #give(written: Buffer, { plain }: CollectedAnswer): void {
     if (this.#isDone()) return;
     this.isOriginal = written === plain;
-    // What `text` hooks have changed is not kept as it was.
+    // If `text` hooks have changed the body, the original is not kept.
     if (!this.isOriginal && (this.#status >= 300 || chainOf(this.pipeline, this.x).text === null))
       this.#original = plain;
     this.#finish();
@@ -376,8 +376,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     this.#finish();
     this.attempt.error = error.code;
-    // Given up, not failed: the sent request is paid for, and so is the answer that the provider may have begun.
-    if (givenUp.has(error.code) && this.#flight?.sent === true) {
+    // Cancelled, not failed: the provider may bill the request, and an answer that it has begun.
+    if (cancelled.has(error.code) && this.#flight?.sent === true) {
       this.attempt.received = nothing;
       const longest = longestAnswer(this.x, this.outgoing.call.target);
       if (error.code !== 'hedge_lost' && longest.isBounded) this.attempt.unseen = Math.trunc(longest.tokens);

@@ -18,7 +18,7 @@ const nothing = Buffer.alloc(0);
 
 /** An answer that was read whole, and what the client gets of it. */
 export class CollectedAnswer {
-  /** What the provider sent, uncompressed; null: it is not uncompressed yet. */
+  /** The provider's body, uncompressed; null: not yet. */
   plain: Buffer | null = null;
 
   /** `isWanted`: does the client still wait for it? Checked after each pause; what no client gets may be empty. */

@@ -47,7 +47,7 @@ export class FlowingAnswer implements Sink, Source {
     readonly isConverted: boolean,
     readonly mask: SecretMask,
     maxRecordBytes: number,
-    /** Keeps the provider's own bytes; null: they are not wanted, or are those that leave. */
+    /** Records the provider's bytes; null: they are not needed, or are the same as those that are sent. */
     readonly original: BodyRecord | null = null,
   ) {
     this.#reading = reading;

@@ -2,7 +2,7 @@ import type { HeaderList } from '../../../common/http/headers.js';
 import { loggedHeaders, loggedValue } from '../../../common/http/logged-headers.js';
 import { asciiJson, type LineWriter } from '../../../common/ledger/line-writer.js';
 
-/** Writes `loggedHeaders` as JSON, without making the object: of every request that is logged. */
+/** Writes `loggedHeaders` as JSON without creating the object, since it runs for every logged request. */
 export function writeLoggedHeaders(
   to: LineWriter,
   headers: HeaderList,
@@ -10,7 +10,7 @@ export function writeLoggedHeaders(
   /** Entries of the list. */
   length = headers.length,
 ): void {
-  // Several of a name become one, which is rare.
+  // Several headers of one name are joined, which is rare.
   if (hasRepeated(headers, length))
     return to.raw(asciiJson(loggedHeaders(headers.slice(0, length), sensitive)));
   to.raw('{');

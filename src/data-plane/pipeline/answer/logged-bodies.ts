@@ -15,8 +15,8 @@ import { writeLoggedHeaders } from './headers-json.js';
 const maxEditsLength = 64 * 1024;
 
 /**
- * Keeps the bodies and headers of an exchange for the log: what the client sent and got, and, only where that is something
- * else, what the provider was sent and answered.
+ * Keeps the bodies and headers of an exchange for the log: those of the client and, only if they differ, those of the call to
+ * the provider.
  */
 export function keepBodies(parts: Parts, x: Exchange): void {
   const request = x.request.bytes;
@@ -30,7 +30,7 @@ export function keepBodies(parts: Parts, x: Exchange): void {
   keepProviderBodies(parts, x, answer as Answer, call, sensitive);
 }
 
-/** `LoggedHeaders`, written here. */
+/** Buffer for the JSON of `LoggedHeaders`; reused by each call. */
 const written = new LineWriter(16 * 1024, 4 * 1024 * 1024);
 
 function headersJson(x: Exchange, sensitive: ReadonlySet<string>, call: LoggedCall | null): Buffer {
@@ -78,7 +78,7 @@ const bothSame = [1, 1] as const;
 function loggedCall(answer: Answer, x: Exchange): LoggedCall {
   const { call } = answer.outgoing;
   const isSent = call.body === x.request.bytes || (call.body !== null && !Buffer.isBuffer(call.body));
-  // An answer that a guardrail has changed is not kept as it was.
+  // If a guardrail has changed the answer, the original is not kept.
   const isReceived = answer.isOriginal && answer.attempt.sent === undefined;
   return {
     url: shownUrl(call.url, answer.mask),
@@ -87,7 +87,7 @@ function loggedCall(answer: Answer, x: Exchange): LoggedCall {
   };
 }
 
-/** The last one: calls mostly go to the same address with the same credential. */
+/** Cache of one entry: most calls have the same address and credential as the previous one. */
 let last: { readonly url: string; readonly mask: SecretMask; readonly shown: string } | null = null;
 
 function shownUrl(url: string, mask: SecretMask): string {
@@ -109,7 +109,7 @@ function keepProviderBodies(
   const { call, address } = outgoing;
   const sent = same[0] === 0 && Buffer.isBuffer(call.body) ? call.body : null;
   const original = answer.attempt.sent === undefined ? answer.original : null;
-  // Whatever is stored with a provider may be a secret.
+  // Any header that is stored with a provider may be a secret.
   const stored = new Set(sensitive);
   for (let i = 0; i < address.headers.length; i += 2) stored.add(address.headers[i]!);
   const { all } = callSecrets(outgoing, x, true);

@@ -232,7 +232,7 @@ function plainCall(
   };
 }
 
-/** The first format of answers that come whole that this provider supports, for requests of that shape. */
+/** The first format without streams that this provider supports, for requests of that shape. */
 function plainFormatOf(
   { paths, embeddings }: ProviderDefinition,
   canonical: Format,

@@ -92,7 +92,7 @@ export function sameFormatBytes(x: Exchange, target: Target, address: Address): 
   return editJsonBytes(bytes, editsFor(x.request.json!, target, model));
 }
 
-/** How the client's body is changed before it is converted; none: not at all. */
+/** Changes of the client's body before it is converted; empty: none. */
 export function bodyEditsOf(x: Exchange, target: Target, address: Address): readonly JsonEdit[] {
   if (x.request.json === null) return [];
   const model = x.endpoint.modelInPath === true ? null : otherModel(x, address);

@@ -102,7 +102,7 @@ export async function setUp(plugin: Plugin, options: unknown, host: FullHost): P
   };
 }
 
-/** What `setup` may return beside hooks. */
+/** Members that `setup` may return besides hooks. */
 const besideHooks: readonly string[] = ['checks', 'formats'];
 
 /** All hooks; a record, so that the compiler requires each of them. */

@@ -32,7 +32,7 @@ function withAnswer(x: Exchange, target: Target | null, input: number): Expected
   return { tokens: input + tokens, input, isBounded };
 }
 
-/** Tokens of the longest answer that a request allows; where it sets no limit (`isBounded` false), what is assumed of it. */
+/** Tokens of the longest answer that a request allows; an assumed number if it sets no limit (`isBounded` false). */
 export function longestAnswer(x: Exchange, target: Target | null): { tokens: number; isBounded: boolean } {
   if (x.endpoint.format.includes('embed') || x.endpoint.format.includes('moderation'))
     return { tokens: 0, isBounded: true };

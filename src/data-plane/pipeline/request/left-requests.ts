@@ -4,12 +4,12 @@ import type { Attempt, Exchange } from '../../../common/core/exchange.js';
 export const clientGone = (): GatewayError =>
   new GatewayError('client_gone', 'The client closed the connection before the answer was complete.');
 
-/** Its part of all of them, so that one workspace leaves room for others. */
+/** The part that one workspace may use, so that there is room for others. */
 const shareOfOne = 1 / 4;
 
 const isUnderWay = ({ endedAt, error }: Attempt): boolean => endedAt === null && error === null;
 
-/** Requests whose clients have left while a provider answers: the answers are read to their end, where their usage is. */
+/** Requests whose clients disconnected while a provider answered: the answers are read to their end, since it has the usage. */
 export class LeftRequests {
   readonly #all = new Set<Exchange>();
   /** Their number by workspace. */
@@ -23,14 +23,14 @@ export class LeftRequests {
     return this.#all.size;
   }
 
-  /** true: nothing more is sent for it. */
+  /** true: no further attempt is sent for it. */
   has(x: Exchange): boolean {
     return this.#all.has(x.main);
   }
 
-  /** false: nothing is under way for it, or there is no room. Then it ends now. */
+  /** false: it has no running attempt, or there is no room; it then ends now. */
   take(x: Exchange): boolean {
-    // Another client that had waited for the same answer has left since.
+    // Another client that waited for the same answer has disconnected since.
     if (this.#all.has(x)) return true;
     if (this.#isClosed || x.request.stream !== null || !x.attempts.some(isUnderWay)) return false;
     const tenant = tenantOf(x);
@@ -46,7 +46,7 @@ export class LeftRequests {
     this.#isClosed = true;
   }
 
-  /** It may be one that was not taken. */
+  /** Also called for requests that were not taken. */
   ended(x: Exchange): void {
     if (!this.#all.delete(x)) return;
     const tenant = tenantOf(x);
@@ -56,6 +56,6 @@ export class LeftRequests {
   }
 }
 
-/** Its key may be replaced by another state of the same key, whose workspace is the same. */
+/** Not the principal itself, which may be replaced by a newer state of the same key. */
 const tenantOf = ({ principal: { organisationId, workspaceId } }: Exchange): string =>
   `${organisationId}/${workspaceId ?? ''}`;

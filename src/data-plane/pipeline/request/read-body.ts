@@ -32,7 +32,7 @@ export function bodyReading(
   };
 }
 
-/** `began`: when reading it did, by `performance.now()`. */
+/** `began`: the start of reading, by `performance.now()`. */
 function take(x: Exchange, body: ReadBody, began: number): void {
   x.request.json = body.json;
   const asked = x.endpoint.readPath?.(x.request.path) ?? body;

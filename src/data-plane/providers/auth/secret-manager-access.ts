@@ -90,7 +90,7 @@ export class SecretAccesses {
   }
 }
 
-/** Proves who it is by the token of the pod's service account, which is in that file. */
+/** Authenticates by the token of the pod's service account, which is in that file. */
 interface Workload {
   readonly kind: 'workload';
   readonly tenant: string;

@@ -5,9 +5,9 @@ import { maxEventBytes, tooLong } from './sse.js';
 const lf = 0x0a;
 const none = Buffer.alloc(0);
 
-/** Cuts a stream into its lines; blank ones are left out. Works on bytes: only whole lines are decoded. */
+/** Splits a stream into lines, without blank ones. Works on bytes: only whole lines are decoded. */
 class JsonLinesReader implements EventReader {
-  /** The start of a line whose end has not come. */
+  /** The start of a line whose end has not arrived. */
   readonly #rest = new Pieces();
 
   constructor(readonly onEvent: (name: string, data: string) => void) {}
@@ -22,7 +22,7 @@ class JsonLinesReader implements EventReader {
     if (from < chunk.length) this.#keep(chunk.subarray(from));
   }
 
-  /** Gives a last line without its end. */
+  /** Emits a last line without a line end. */
   end(): void {
     this.#line(none);
   }

@@ -7,7 +7,7 @@ import type { Outgoing } from '../../outgoing/outgoing.js';
 import type { Pipeline } from '../../parts.js';
 import { TextStream } from './text-stream.js';
 
-/** Lets `text` hooks see the texts of a streamed answer; null: there are none. */
+/** Passes the texts of a streamed answer to `text` hooks; null: there are no such hooks. */
 export function answerTexts(
   pipeline: Pipeline,
   x: Exchange,

@@ -91,7 +91,7 @@ function watched(plugin: string, name: string, check: PluginCheck, log: Logger):
   const hook = `checks.${name}`;
   const number = hookNumber(plugin, hook);
   const scope = { plugin, hook, requestId: null };
-  /** What runs in it is the plugin's, also if its result has getters. */
+  /** Reading the result may run code of the plugin, since it may have getters. */
   const inHook = <T>(work: () => T): T =>
     inPluginScope(scope, () => {
       const interrupted = hookEntered(number);

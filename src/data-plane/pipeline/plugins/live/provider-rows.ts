@@ -132,7 +132,7 @@ function spokenAt(
 
 const modelPlace = '{model}';
 
-/** Where a path has the name of the model, a row for each call. */
+/** A row for one call, if a path contains the name of the model. */
 function withModelInPath(row: ProviderDefinition): ProviderDefinition {
   const paths = Object.entries(row.paths);
   if (!paths.some(([, path]) => path.includes(modelPlace))) return row;
@@ -161,7 +161,7 @@ function guarded(quirk: Quirk, run: Watched): Quirk['apply'] {
     deepFreeze(body);
     return run(quirk.name, () => {
       const edited: unknown = quirk.apply(body);
-      if (!isJsonObject(edited)) throw new TypeError('It returned no body: an object.');
+      if (!isJsonObject(edited)) throw new TypeError('It must return the body, an object.');
       return edited;
     });
   };

@@ -7,7 +7,7 @@ import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 /** Runs a synchronous function of a plugin; `what`: its name in the log. */
 export type Watched = <Result>(what: string, work: () => Result) => Result;
 
-/** Functions of a plugin that are no hooks: watched as these are, and their faults logged as theirs. */
+/** Runs functions of a plugin that are not hooks; their time and their errors are handled like those of hooks. */
 export function watchedBy(plugin: string, hook: string, log: Logger): Watched {
   const number = hookNumber(plugin, hook);
   const scope = { plugin, hook, requestId: null };

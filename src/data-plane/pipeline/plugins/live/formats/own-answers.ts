@@ -14,18 +14,18 @@ import type {
 } from '../../../../providers/provider.js';
 import type { Watched } from '../watched.js';
 
-/** Fields that a plugin may note as dropped, and characters of each. */
+/** Limits of dropped fields that a plugin records: their number, and characters of each. */
 const mostDropped = 100;
 const longestDropped = 200;
 
-/** What a plugin gets to know of an answer. */
+/** The `call` that functions of a plugin's format get with an answer. */
 export const answerOf = (context: ConversionContext): FormatAnswer => ({
   provider: context.provider,
   model: context.model ?? null,
   header: (name) => getHeader(context.headers ?? [], name.toLowerCase()),
 });
 
-/** The body that a format of a plugin writes. `read`: OpenAI's request, and what it lost. */
+/** The body written by a plugin's format. `read`: the request in OpenAI's format, and the fields that were dropped already. */
 export function writtenBy(own: PluginFormat, run: Watched, read: WireRequest): WireRequest {
   const dropped = [...read.dropped];
   const drop = (path: string): void => {
@@ -34,23 +34,23 @@ export function writtenBy(own: PluginFormat, run: Watched, read: WireRequest): W
   deepFreeze(read.body);
   const body = run('request', () => {
     const written = asObject(own.request(read.body, { drop }));
-    if (written === null) throw new TypeError('It returned no body: an object.');
+    if (written === null) throw new TypeError('It must return the body, an object.');
     return written;
   });
   return { body, dropped };
 }
 
-/** An error answer; where the plugin cannot read it either, by the usual shapes. */
+/** Reads an error by the plugin's function; by the usual shapes if it has none, or if that fails. */
 export function errorBy(own: PluginFormat, run: Watched): WireFormat['errorFromWire'] {
   return (status, body, context): WireError => {
     const usual = readProviderError(status, body, context);
     if (own.error === undefined) return usual;
     try {
       return run('error', () => {
-        const said = own.error!(status, body, answerOf(context));
-        const given: JsonObject = typeof said === 'string' ? { message: said } : { ...said };
+        const result = own.error!(status, body, answerOf(context));
+        const given: JsonObject = typeof result === 'string' ? { message: result } : { ...result };
         if (typeof given['message'] !== 'string')
-          throw new TypeError('It returned no error: a text, or { message, type?, param?, code? }.');
+          throw new TypeError('It must return a text, or { message, type?, param?, code? }.');
         const textOf = (name: 'type' | 'param' | 'code'): string | null =>
           typeof given[name] === 'string' ? given[name] : usual[name];
         return {
@@ -64,14 +64,14 @@ export function errorBy(own: PluginFormat, run: Watched): WireFormat['errorFromW
   };
 }
 
-/** Each answer is converted once, though its usage is asked for before. */
+/** Converts each answer once, although its usage is read before. */
 export class OwnReplies {
   readonly #seen = new WeakMap<JsonObject, CanonicalReply>();
 
   constructor(
     readonly own: PluginFormat,
     readonly run: Watched,
-    /** Throws a TypeError for what is no answer. */
+    /** Throws a TypeError for an invalid answer. */
     readonly complete: (reply: JsonObject, context: ConversionContext) => CanonicalReply,
   ) {}
 
@@ -80,7 +80,7 @@ export class OwnReplies {
     if (seen !== undefined) return seen;
     const reply = this.run('reply', () => {
       const given = asObject(this.own.reply(body, answerOf(context)));
-      if (given === null) throw new TypeError('It returned no answer: an object.');
+      if (given === null) throw new TypeError('It must return the answer, an object.');
       return this.complete(given, context);
     });
     this.#seen.set(body, reply);

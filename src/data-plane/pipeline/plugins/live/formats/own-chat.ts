@@ -21,7 +21,7 @@ import { jsonLines } from '../../../../providers/streams/json-lines.js';
 import type { Watched } from '../watched.js';
 import { answerOf, errorBy, isStreamed, OwnReplies, writtenBy } from './own-answers.js';
 
-/** A format of chat that a plugin brings. */
+/** A chat format of a plugin. */
 export function ownChat(name: Format, own: PluginFormat, run: Watched): ChatFormat {
   const replies = new OwnReplies(own, run, completion);
   return {
@@ -31,7 +31,7 @@ export function ownChat(name: Format, own: PluginFormat, run: Watched): ChatForm
       if (own.stream === undefined && isStreamed(request))
         throw new GatewayError(
           'unsupported_by_provider',
-          'stream: this provider answers whole: ask without stream.',
+          'stream: this provider has no streams. Send the request without stream.',
           { param: 'stream' },
         );
       return writtenBy(own, run, toOpenAiRequest(request));
@@ -43,11 +43,11 @@ export function ownChat(name: Format, own: PluginFormat, run: Watched): ChatForm
   };
 }
 
-/** A `chat.completion` of what a plugin returned. */
+/** Completes the object that a plugin returned to a `chat.completion`. */
 function completion(reply: JsonObject, { provider, model }: ConversionContext): CanonicalReply {
   const choices = asArray(reply['choices']) ?? [];
   if (choices.length === 0)
-    throw new TypeError('choices of its answer must be a list with one choice or more.');
+    throw new TypeError('choices of its answer must be a list of at least one choice.');
   return {
     id: null,
     created: Math.floor(Date.now() / 1000),
@@ -67,7 +67,7 @@ function completion(reply: JsonObject, { provider, model }: ConversionContext): 
   };
 }
 
-/** Pieces of a plugin → chunks. */
+/** Converts pieces of a plugin to chunks. */
 class OwnStream extends ChunkStream {
   readonly #ends = new ChoiceEnds();
   readonly #begun = new Set<number>();
@@ -83,7 +83,7 @@ class OwnStream extends ChunkStream {
     this.#reader = run('stream', () => {
       const reader = own.stream!(answerOf(context));
       if (typeof reader?.event !== 'function')
-        throw new TypeError('It returned no reader: an object with a function event.');
+        throw new TypeError('It must return a reader, an object with a function event.');
       return reader;
     });
   }
@@ -100,7 +100,7 @@ class OwnStream extends ChunkStream {
     });
   }
 
-  /** The usage, for clients that ask for it: providers report it anywhere. */
+  /** The usage, for clients that request it; a provider may report it in any event. */
   end(): readonly CanonicalChunk[] {
     if (!this.context.includeUsage || this.#usage === null) return [];
     return [this.usageChunk(this.#usage)];
@@ -141,6 +141,6 @@ function checkPiece(value: unknown): asserts value is FormatPiece {
   const areTexts = [finish, id, model].every((text) => typeof text === 'string');
   if (isIndex && areTexts && asObject(delta) !== null && asObject(usage) !== null) return;
   throw new TypeError(
-    'It returned no piece: { delta?, index?, finish_reason?, usage?, id?, model? }, a list of them, or nothing.',
+    'It must return a piece { delta?, index?, finish_reason?, usage?, id?, model? }, a list of them, or nothing.',
   );
 }

@@ -9,7 +9,7 @@ import type { CanonicalReply, ConversionContext, EmbeddingFormat } from '../../.
 import type { Watched } from '../watched.js';
 import { errorBy, OwnReplies, writtenBy } from './own-answers.js';
 
-/** A format of embeddings that a plugin brings. */
+/** An embeddings format of a plugin. */
 export function ownEmbeddings(name: Format, own: PluginFormat, run: Watched): EmbeddingFormat {
   const replies = new OwnReplies(own, run, list);
   return {
@@ -21,7 +21,7 @@ export function ownEmbeddings(name: Format, own: PluginFormat, run: Watched): Em
   };
 }
 
-/** A list of embeddings of what a plugin returned: numbers, or base64 where the client wants that. */
+/** Completes the object that a plugin returned to a list of embeddings: numbers, or base64 if the client requests that. */
 function list(reply: JsonObject, context: ConversionContext): CanonicalReply {
   const data = asArray(reply['data']);
   if (data === null) throw new TypeError('data of its answer must be a list of { embedding }.');

@@ -7,7 +7,7 @@ import { watchedBy } from '../watched.js';
 import { ownChat } from './own-chat.js';
 import { ownEmbeddings } from './own-embeddings.js';
 
-/** A format that a plugin brings, as the gateway's own are. */
+/** A format of a plugin, in the form of the gateway's own. */
 export type OwnFormat =
   | { readonly kind: 'chat'; readonly format: ChatFormat }
   | { readonly kind: 'embeddings'; readonly format: EmbeddingFormat };
@@ -16,7 +16,7 @@ const nameOfFormat = /^[a-z][a-z0-9-]{0,63}$/;
 const contentType = /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/;
 const members = ['kind', 'request', 'reply', 'error', 'stream', 'framing', 'contentType'];
 
-/** Those of a plugin, by the name that it gave. Throws with the path of what is wrong. */
+/** The formats of a plugin by the plugin's names. Throws an error that names the invalid member. */
 export function formatsOf(
   plugin: string,
   given: PluginFormats | undefined,
@@ -35,7 +35,7 @@ export function formatsOf(
     const why = whyNoFormat(format);
     if (why !== null) throw wrong(path + why[0], why[1]);
     const run = watchedBy(plugin, path, log);
-    // With a dot, as no format of the gateway has.
+    // No format of the gateway has a dot in its name.
     const own = `${plugin}.${name}` as Format;
     formats.set(
       name,
@@ -47,11 +47,12 @@ export function formatsOf(
   return formats;
 }
 
-/** The path and what is wrong there; null: nothing. */
+/** The path and the problem; null: the format is valid. */
 function whyNoFormat(format: PluginFormat): readonly [path: string, message: string] | null {
   if (typeof format !== 'object' || format === null) return ['', 'must be an object.'];
   const unknown = Object.keys(format).find((name) => !members.includes(name));
-  if (unknown !== undefined) return [`.${unknown}`, `is not known here: there are ${members.join(', ')}.`];
+  if (unknown !== undefined)
+    return [`.${unknown}`, `is not known here. A format may have ${members.join(', ')}.`];
   const { kind = 'chat', framing = 'events', contentType: type } = format;
   if (kind !== 'chat' && kind !== 'embeddings') return ['.kind', 'must be chat or embeddings.'];
   for (const name of ['request', 'reply'] as const)
@@ -60,7 +61,7 @@ function whyNoFormat(format: PluginFormat): readonly [path: string, message: str
     if (format[name] !== undefined && typeof format[name] !== 'function')
       return [`.${name}`, 'must be a function.'];
   if (kind === 'embeddings' && format.stream !== undefined)
-    return ['.stream', 'is only for chat: embeddings come whole.'];
+    return ['.stream', 'is only for chat: embeddings have no streams.'];
   if (framing !== 'events' && framing !== 'lines') return ['.framing', 'must be events or lines.'];
   if (type !== undefined && (framing !== 'lines' || typeof type !== 'string' || !contentType.test(type)))
     return [
