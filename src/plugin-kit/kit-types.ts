@@ -76,7 +76,7 @@ export interface InjectedRow {
   }[];
   readonly usage: { readonly input: number; readonly output: number };
   readonly cache: string;
-  /** Fields of the body that the provider's format does not have. */
+  /** Fields of the body that were dropped, since the provider's format does not have them. */
   readonly dropped: readonly string[];
 }
 

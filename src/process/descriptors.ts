@@ -44,7 +44,7 @@ export function upstreamConnections(limit: number): number {
   return share(limit, 1 / 2, Number.MAX_SAFE_INTEGER);
 }
 
-/** Limit of requests of one data worker whose answers are read although their clients have left. */
+/** Most requests of one data worker whose answers are read although their clients have disconnected. */
 export function leftRequests(limit: number): number {
   return share(limit, 1 / 8, 1000);
 }

@@ -82,11 +82,11 @@ export interface Attempt extends AttemptRecord {
   received: BodyRecord | Buffer | null;
   /** What the client gets in place of the answer, which is only counted then. Absent: the answer. */
   sent?: Buffer;
-  /** The call and its answer, which the pipeline sets and reads for the log; null: nothing was sent. */
+  /** The call and its answer, set by the pipeline and read for the log; null: nothing was sent. */
   answer: object | null;
-  /** Whole microseconds that its collected answer took to be read and converted; 0: it was a stream, or there is none. */
+  /** Whole microseconds for reading and converting its collected answer; 0: the answer was a stream, or there is none. */
   readUs: number;
-  /** Tokens that its answer may have had, of which nothing came before it was given up. Absent: it was not. */
+  /** Most tokens that the answer may have, if the attempt was cancelled before any of it arrived. Absent: it was not. */
   unseen?: number;
 }
 
@@ -190,10 +190,10 @@ export class Exchange {
   fields: StageFields | null = null;
   /** Headers that stages have set on the reply, by their whole names; null: none. */
   replyHeaders: HeaderList | null = null;
-  /** Headers that the client was sent, and how many entries of the list are not the gateway's own; null: none were. */
+  /** Headers that were sent to the client, and how many entries of the list are not the gateway's own; null: none were. */
   sentHeaders: HeaderList | null = null;
   passedHeaders = 0;
-  /** Whole microseconds that reading the body and looking into the cache took, and when that look began; 0: neither was done. */
+  /** Whole microseconds for reading the body and for the cache lookup, and the start of that lookup; 0: the step did not run. */
   bodyUs = 0;
   cacheUs = 0;
   cacheStartUs = 0;

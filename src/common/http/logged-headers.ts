@@ -13,7 +13,7 @@ const mostRemembered = 500;
 
 interface KnownName {
   readonly isSecret: boolean;
-  /** A config of the call's own may name credentials. */
+  /** A config that is sent with the call may contain credentials. */
   readonly isConfig: boolean;
 }
 
@@ -34,7 +34,7 @@ function hasSecret(name: string, value: string): boolean {
   return isSecret || (isConfig && value.trimStart().startsWith('{'));
 }
 
-/** The value as a log has it; null: the header is left out. */
+/** The value for the log; null: the header is not logged. */
 export function loggedValue(name: string, value: string, sensitive: ReadonlySet<string>): string | null {
   if (name.length > longestName || name === '__proto__') return null;
   if (sensitive.has(name) || hasSecret(name, value)) return masked;

@@ -6,7 +6,7 @@ export interface Trace {
   readonly spanId: string | null;
   readonly parentSpanId: string | null;
   readonly spanName: string | null;
-  /** W3C trace context of the call; absent: it has none that is valid. */
+  /** W3C trace context of the call; absent: it has none, or an invalid one. */
   readonly context?: TraceContext;
 }
 

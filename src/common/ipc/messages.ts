@@ -108,7 +108,7 @@ export function concernsKey(
 }
 
 /** The settings of a data worker at its start; without the master key. */
-/** What a data worker uses. */
+/** The memory that a data worker uses. */
 export interface WorkerMemory {
   /** Of its heap, and outside of it. */
   readonly bytes: number;
@@ -118,7 +118,7 @@ export interface WorkerMemory {
   readonly isOver: boolean;
 }
 
-/** What a plugin's code has allocated of the memory of a data worker. */
+/** The part of a data worker's memory that the code of a plugin has allocated. */
 export interface MemoryOwner {
   readonly plugin: string;
   readonly bytes: number;
@@ -142,11 +142,11 @@ export interface WorkerInit {
   prices: OwnPrices;
   /** Their number: it grows when they change. */
   pricesRevision: number;
-  /** May several workers have the port at the same time? */
+  /** Can several workers listen on the port at the same time? */
   shared: boolean;
-  /** Is it the first that takes the port? Then a program that has it is found out, though it would share it. */
+  /** Is it the first to listen on the port? Then a port in use is an error, even if the other program shares it. */
   isFirst: boolean;
-  /** Bytes of memory with which it is replaced; null: by V8's limit. */
+  /** Bytes of memory above which it is replaced; null: computed from V8's limit. */
   memoryBytes: number | null;
   transport: 'uws' | 'node';
   headerPrefixes: string[];
@@ -166,7 +166,7 @@ export interface WorkerInit {
   upstreamProxy: string | null;
   timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
   writeTimeoutMs: number;
-  /** Is an answer read to its end when its client leaves? */
+  /** Is an answer read to its end after its client has disconnected? */
   whenClientLeaves: 'cancel' | 'finish';
   /** Settings of the stages, by stage. */
   stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -201,7 +201,7 @@ export type FromControl =
   | { t: 'explain'; id: number; asked: ToExplain }
   /** The node will drain soon: answers have `Connection: close` from now on. */
   | { t: 'announce-drain' }
-  /** Another worker has taken over: no new connections, and the end once those that are open have ended. */
+  /** Another worker has replaced it: it accepts no new connections, and ends when the open ones have ended. */
   | { t: 'retire' }
   | { t: 'drain'; deadlineMs: number }
   /** Sets these custom plugins up; the worker answers with `plugins-ready`, and goes on with the present ones. */
@@ -256,6 +256,6 @@ export type FromWorker =
       metrics: Metric[];
       memory: WorkerMemory;
     }
-  /** Of a worker that was replaced because of its memory, before it leaves; those with the most first. */
+  /** Sent by a worker that was replaced because of its memory, before it ends; largest first. */
   | { t: 'memory-owners'; owners: readonly MemoryOwner[] }
   | { t: 'drained' };

@@ -51,7 +51,7 @@ const space = 0x20;
 const minus = packedNull.charCodeAt(0);
 const zero = 0x30;
 
-/** Digits among spaces; null where the slot has none. A text for each would cost more than the rest of a row together. */
+/** A number from digits padded with spaces; null: the slot is empty. Creating a string for each would cost more than all else of a row. */
 export function numberAt(bytes: Buffer, from: number, width: number): number | null {
   let value = 0;
   for (let at = from; at < from + width; at++) {

@@ -104,8 +104,8 @@ export interface Settlement {
 }
 
 /**
- * Whole microseconds: for reading the request's body; from the start to the look into the cache, and for that; for reading
- * and converting an answer that came whole. 0: it was not done.
+ * Whole microseconds: for reading the request's body; from the start to the cache lookup; for that lookup; for reading and
+ * converting an answer that is not a stream. 0: the step did not run.
  */
 export type StepTimes = readonly [body: number, cacheStart: number, cache: number, answer: number];
 
@@ -126,11 +126,11 @@ export interface Bodies {
 export interface LoggedHeaders {
   readonly request: Readonly<Record<string, string>>;
   readonly response?: Readonly<Record<string, string>>;
-  /** The call to the provider that answered, or was called last; absent: none was, or an earlier version wrote it. */
+  /** The call to a provider that answered, or the last one; absent: there was none, or an earlier version wrote the record. */
   readonly call?: LoggedCall;
-  /** Of such a call: was the client's body converted? Absent: no. */
+  /** Was the client's body converted for that call? Absent: no. */
   readonly isConverted?: true;
-  /** How its target changed the client's body before that; absent: not at all. */
+  /** Changes by the target before the conversion; absent: none. */
   readonly edits?: readonly { readonly key: string; readonly value: string | null }[];
 }
 
@@ -141,18 +141,18 @@ export interface LoggedCall {
   /** HTTP status of the answer; 0: there was none. */
   readonly status: number;
   /**
-   * 1: the body that was sent is the logged one of the client, and so is that of the answer. 0: it is with
-   * `providerBodiesId`, if it was kept.
+   * For the request and the answer. 1: the body is the client's logged one. 0: it is logged with `providerBodiesId`, if it
+   * was kept.
    */
   readonly same: readonly [sent: 0 | 1, received: 0 | 1];
 }
 
-/** The id with which the bodies of a request's call to a provider are kept, where they differ from the client's. */
+/** The id of the logged bodies of a request's call to a provider, if they differ from the client's. */
 export const providerBodiesId = (id: string): string => `${id}/provider`;
 
 /** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
 export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
-  /** JSON of `LoggedHeaders` in ASCII, which is copied before `keepBodies` returns; absent: none are kept. */
+  /** JSON of `LoggedHeaders` in ASCII, copied before `keepBodies` returns; absent: none are kept. */
   readonly headers?: Buffer | undefined;
   readonly request: Buffer | string | null;
   /** A list: its parts, in order. */
@@ -230,7 +230,7 @@ export interface LedgerReader {
   /** What came in after a cursor, in that order. */
   follow(following: LogFollowing): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
-  /** `ofProvider`: those of its call to a provider, if they were kept apart. */
+  /** `ofProvider`: the bodies of its call to a provider, if they were logged separately. */
   bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null>;
   /** Sums over a stretch of at most a day (UTC); a group may come several times. */
   usage(filter: UsageFilter): Promise<readonly LedgerUsage[]>;

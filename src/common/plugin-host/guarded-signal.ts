@@ -59,9 +59,9 @@ export function guardListeners(signal: AbortSignal, report: Report): AbortSignal
 }
 
 /**
- * Runs work whose signal is aborted with `signal`, or after so many milliseconds with a TimeoutError. `AbortSignal.any` over
- * `AbortSignal.timeout` must not be used for that: nothing holds the timeout, so it may be collected with its timer, and work
- * that waits for an answer never ends.
+ * Runs work whose signal is aborted with `signal`, or after `ms` milliseconds with a TimeoutError. `AbortSignal.any` over
+ * `AbortSignal.timeout` must not be used for this: the timeout signal has no other reference, so it may be garbage collected
+ * with its timer, and work that waits for an answer would never end.
  */
 export async function withDeadline<T>(
   ms: number,

@@ -31,7 +31,7 @@ export const requestSpanId = (requestId: string): string => derived(requestId, 0
 /** Of a request's call to a provider; `attempt`: 0 is the first. */
 export const attemptSpanId = (requestId: string, attempt: number): string => derived(requestId, attempt + 1);
 
-/** Of one of the gateway's own steps below a request: looks into the cache and guardrails, from 0. */
+/** The id of a step's span below that of its request (cache lookups and guardrails). `step` counts from 0. */
 export const stepSpanId = (requestId: string, step: number): string => hash(`${requestId}/step/${step}`, 16);
 
 /** The last 14 digits of a UUID are random. */

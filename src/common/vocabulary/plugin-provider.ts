@@ -30,7 +30,7 @@ export interface PluginProvider {
   readonly base: string;
   /** By default `bearer`. */
   readonly auth?: PluginProviderAuth;
-  /** Format → path below `base`; `{model}` in it is the name of the model. Formats: these, and those that the plugin brings. */
+  /** Format → path below `base`; `{model}` in it is replaced by the name of the model. Formats: these, and the plugin's own. */
   readonly paths: Readonly<Partial<Record<(typeof pluginFormats)[number], string>> & Record<string, string>>;
   /** Sent with every call unless the client sends the header itself. Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;

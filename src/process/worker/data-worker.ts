@@ -44,14 +44,14 @@ async function start(init: WorkerInit): Promise<Worker> {
   const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
   processLog = log;
   memory = new MemoryWatch(init.memoryBytes);
-  memory.know(init.plugins.insert);
+  memory.addPlugins(init.plugins.insert);
   if (init.plugins.insert.length > 0) watchPlugins();
   const send = (message: FromWorker, sent: () => void): void => void process.send?.(message, sent);
   const running = workerParts.running({ init, log, channel, shared, send }, log);
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
 }
 
-/** Finishes requests in flight until the deadline, those that their clients left among them, then exits. New calls on open connections are refused meanwhile. */
+/** Finishes requests in flight until the deadline, also those of disconnected clients, then exits. Refuses new calls on open connections. */
 async function drain(deadlineMs: number): Promise<void> {
   if (leaving) return;
   leaving = true;
@@ -69,7 +69,7 @@ async function drain(deadlineMs: number): Promise<void> {
   exitProcess(0);
 }
 
-/** The end of a worker that was replaced: no request waits for it. */
+/** Ends a worker that was replaced; it has no more requests. */
 function leave(): Promise<void> {
   post({ t: 'memory-owners', owners: memory.owners() });
   return drain(0);
@@ -138,7 +138,7 @@ process.on('message', (message: FromControl) => {
 /** Resolves with what is wrong; null: they are set up. */
 async function preparePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
   if (worker === null) return null;
-  memory.know(insert);
+  memory.addPlugins(insert);
   if (insert.length > 0) watchPlugins();
   try {
     await worker.live.prepare({ insert });
@@ -208,7 +208,7 @@ function beat(): void {
     loopDelayMs,
     dropped: { records: dropped, bodies: droppedBodies, lines: worker?.droppedLines() ?? 0 },
     metrics: worker?.metrics.read() ?? [],
-    memory: memory.look(),
+    memory: memory.sample(),
   });
 }
 setInterval(beat, 1000).unref();

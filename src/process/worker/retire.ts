@@ -2,7 +2,7 @@ import type { Transport } from '../../data-plane/transport/transport.js';
 
 /** Longer than a connection without requests stays open. Milliseconds. */
 const idleMs = 12_000;
-/** Milliseconds that the requests of a worker that is replaced have to end. */
+/** Time for the requests of a replaced worker to end. Milliseconds. */
 const mostMs = 600_000;
 
 /** A turn of the event loop shorter than this leaves connections no time to queue up. Milliseconds. */
@@ -10,8 +10,8 @@ const shortMs = 0.5;
 const mostTurns = 1000;
 
 /**
- * Resolves right after a turn of the event loop that took no time: the connections that waited were accepted in it. Those that
- * wait when the port is closed are reset.
+ * Resolves right after a short turn of the event loop, in which the waiting connections were accepted: those that still wait
+ * when the port is closed are reset.
  */
 async function quietTurn(): Promise<void> {
   let from = performance.now();
@@ -26,8 +26,8 @@ async function quietTurn(): Promise<void> {
 const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 /**
- * Another worker has taken over: no new connections, and each open one ends after its next answer. Requests that still
- * arrive on them are served. Resolves when there can be none any more.
+ * Another worker has replaced this one: accepts no new connections, and closes each open one after its next answer. Requests
+ * that still arrive on them are served. Resolves when no more can arrive.
  */
 export async function retire(transport: Pick<Transport, 'drain' | 'inFlight'>): Promise<void> {
   const from = performance.now();

@@ -4,16 +4,16 @@ import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { WorkerMember } from './worker-member.js';
 
-/** Milliseconds between two replacements: what fills a worker within that time is its load. */
+/** Milliseconds between two replacements: memory that fills up faster is due to load. */
 const pauseMs = 30_000;
-/** Of the memory of a worker, what a plugin has to have allocated to be named. */
+/** Part of a worker's memory that a plugin must have allocated to be named. */
 const suspiciousPart = 0.2;
 
 const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024);
 
 /**
- * Replaces data workers that use too much memory, one at a time, before V8 ends them: another one is started beside it, and
- * when that serves, the old one takes no more connections, ends what it has, and leaves.
+ * Replaces data workers that use too much memory, one at a time, before V8 ends them: when the new worker beside it is ready,
+ * the old one accepts no more connections, finishes its requests, and exits.
  */
 export class Renewing {
   #isBusy = false;
@@ -27,11 +27,11 @@ export class Renewing {
     readonly launch: (number: number) => Promise<unknown>,
     readonly send: (child: ChildProcess, message: FromControl) => boolean,
     readonly log: Logger,
-    /** Can two workers have the port at the same time? */
+    /** Can two workers listen on the port at the same time? */
     readonly canShare = true,
   ) {}
 
-  /** What a worker has reported. */
+  /** Handles the report of a worker. */
   seen(member: WorkerMember, { bytes, boundBytes, isOver }: WorkerMemory): void {
     member.memoryBytes = bytes;
     if (!this.canShare || !isOver || member.retired || this.#isBusy || performance.now() < this.#notBefore)
@@ -49,7 +49,7 @@ export class Renewing {
     });
   }
 
-  /** Whose code has allocated what a worker that was replaced has kept. */
+  /** Logs the plugins that allocated the memory of a replaced worker. */
   named({ number, memoryBytes }: WorkerMember, owners: readonly MemoryOwner[]): void {
     const names = owners
       .filter((one) => one.bytes > memoryBytes * suspiciousPart)
@@ -70,7 +70,10 @@ export class Renewing {
     try {
       await this.launch(this.#freeNumber());
     } catch (error) {
-      this.log.error({ worker: member.number, err: error }, 'the data worker to replace it did not start');
+      this.log.error(
+        { worker: member.number, err: error },
+        'the replacement of a data worker did not start; the old one keeps serving',
+      );
       return;
     }
     if (member.ended) return;
@@ -78,7 +81,7 @@ export class Renewing {
     this.send(member.child, { t: 'retire' });
   }
 
-  /** What workers share counts by their numbers, so the two have different ones. */
+  /** Shared counters are kept by the number of the worker, so the two need different ones. */
   #freeNumber(): number {
     let number = 0;
     while (this.members.has(number)) number++;

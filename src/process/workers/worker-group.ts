@@ -24,7 +24,7 @@ export interface WorkerGroupOptions {
   /** Starts a worker's process; `forkWorker` unless given. */
   readonly fork?: () => ChildProcess;
   readonly log: Logger;
-  /** Can two workers have the port at the same time? They can unless it is false. */
+  /** Can two workers listen on the port at the same time? Absent: yes. */
   readonly canShare?: boolean;
 }
 

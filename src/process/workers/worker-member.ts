@@ -22,11 +22,11 @@ export interface WorkerMember {
   initialisedAt: number | null;
   /** Changes of plugins before it got its settings. */
   pluginChanges: number;
-  /** Of memory that it uses. */
+  /** Bytes of memory that it uses. */
   memoryBytes: number;
-  /** Another has taken its place: it ends what it has, and leaves. */
+  /** Another worker has replaced it: it finishes its requests and exits. */
   retired: boolean;
-  /** Was it started beside the one that it replaces? Then that one serves on if this one does not come to serve. */
+  /** Was it started beside the worker that it replaces? Then that one keeps serving if this one fails to start. */
   isExtra: boolean;
   /** Its process has ended, or never started. */
   ended: boolean;
@@ -63,7 +63,7 @@ export const reportOf = (member: WorkerMember): WorkerReport => {
   return { worker: number, pid: child.pid ?? 0, ready, inFlight, loopDelayMs, dropped, metrics, memoryBytes };
 };
 
-/** Resolves when it has ended. `drain` asks it to finish its requests; after the deadline it is killed. */
+/** Resolves when it has ended. `drain` makes it finish its requests; after the deadline it is killed. */
 export function stopMember(
   { child, ended }: WorkerMember,
   deadlineMs: number,

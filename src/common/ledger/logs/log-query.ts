@@ -36,6 +36,6 @@ export interface LogFollowing {
    * transaction that is under way on the server, since rows may still come in between later ones.
    */
   readonly isOnce?: true;
-  /** Names of the ledger's fields, `rest` among them, that rows need; all unless given. Others of a row are null or empty. */
+  /** Names of the ledger's fields to read, `rest` among them; all unless given. Other fields of a row are null or empty. */
   readonly columns?: readonly string[];
 }

@@ -71,9 +71,9 @@ export class KeyServers {
     } catch (error) {
       if (error instanceof KeySetUnavailable) throw error;
       if (error instanceof RequestFailed)
-        throw new KeySetUnavailable(`The key server gave no answer: ${error.message}.`);
+        throw new KeySetUnavailable(`The key server did not answer: ${error.message}.`);
       if (error instanceof SyntaxError)
-        throw new KeySetUnavailable('The answer of the key server is no JSON.');
+        throw new KeySetUnavailable('The answer of the key server is not JSON.');
       if (error instanceof GatewayError) throw new KeySetUnavailable(`jwks_url ${reasonOf(error)}`);
       throw error;
     }

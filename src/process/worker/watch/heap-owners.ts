@@ -2,17 +2,17 @@ import { type HeapProfiler, Session } from 'node:inspector';
 import type { MemoryOwner } from '../../../common/ipc/messages.js';
 import type { InsertedPlugin } from '../../../common/plugin-host/files/inserted.js';
 
-/** Bytes of allocation between two samples: so rarely that it costs nothing that can be measured. */
+/** Bytes of allocation between two samples: so many that sampling has no measurable cost. */
 const everyBytes = 256 * 1024;
 
-/** Samples the heap: which plugins’ code has allocated what is still in use? */
+/** Samples the heap to find the plugins whose code allocated memory that is still in use. */
 export class HeapOwners {
   #session: Session | null = null;
   /** By path of a file. */
   readonly #plugins = new Map<string, string>();
 
-  /** Plugins that run, or will. */
-  know(insert: readonly InsertedPlugin[]): void {
+  /** Adds plugins that run, or will run. */
+  addPlugins(insert: readonly InsertedPlugin[]): void {
     for (const { name, pack } of insert)
       for (const { path } of pack?.files ?? []) this.#plugins.set(path, name);
   }
@@ -29,10 +29,13 @@ export class HeapOwners {
     this.#session = null;
   }
 
-  /** Of what was allocated since `start` and is still in use; those with the most first. Collects all garbage before: not for a worker that serves. */
+  /**
+   * Owners of memory that was allocated since `start` and is still in use, largest first. Collects all garbage before, so it
+   * is not for a worker that serves.
+   */
   owners(): MemoryOwner[] {
     const bytes = new Map<string, number>();
-    // The calls of a session in its own thread are answered before they return.
+    // A session in its own thread calls back before `post` returns.
     this.#session?.post('HeapProfiler.getSamplingProfile', (error, found) => {
       if (error === null) this.#add(found.profile.head, bytes);
     });
@@ -41,7 +44,7 @@ export class HeapOwners {
       .sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** Each sample counts for the plugin whose function is nearest to it. */
+  /** Each sample counts for the plugin of the nearest calling function. */
   #add(head: HeapProfiler.SamplingHeapProfileNode, bytes: Map<string, number>): void {
     const open: { readonly node: HeapProfiler.SamplingHeapProfileNode; readonly within: string | null }[] = [
       { node: head, within: null },
