@@ -45,7 +45,7 @@ export function upstreamConnections(limit: number): number {
 }
 
 /** Most requests of one data worker whose answers are read although their clients have disconnected. */
-export function leftRequests(limit: number): number {
+export function abandonedRequestsLimit(limit: number): number {
   return share(limit, 1 / 8, 1000);
 }
 

@@ -14,9 +14,9 @@ import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { PreparedCall } from './outgoing/prepared-calls.js';
 import { addTraceHeaders } from './outgoing/trace-headers.js';
 import type { Pipeline } from './parts.js';
+import { clientGone } from './request/abandoned-requests.js';
 import { countHere } from './request/count-here.js';
 import { answers } from './request/expected-tokens.js';
-import { clientGone } from './request/left-requests.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
 
 /**
@@ -28,7 +28,7 @@ import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
  */
 export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
   if (x.aborted !== null) return Promise.reject(x.aborted);
-  if (pipeline.left?.has(x) === true) return Promise.reject(clientGone());
+  if (pipeline.abandoned?.has(x) === true) return Promise.reject(clientGone());
   if (target.deadlineMs !== null && x.elapsedMs() >= target.deadlineMs) {
     const passed = `The deadline of ${target.deadlineMs} ms was over before this target could be asked.`;
     return Promise.reject(new GatewayError('request_timeout', passed));

@@ -21,7 +21,7 @@ import { type Client, deliver, errorReply, noClient, type Writer } from './deliv
 import { finish } from './finish.js';
 import type { OpenExchange } from './open-exchanges.js';
 import type { Pipeline } from './parts.js';
-import { clientGone } from './request/left-requests.js';
+import { clientGone } from './request/abandoned-requests.js';
 
 /**
  * The steps of a request, from the transport to the ledger:
@@ -231,7 +231,7 @@ class RequestDelivery implements OpenExchange {
     if (this.#over) return;
     const gone = clientGone();
     const isWaitedFor = this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true;
-    if (isWaitedFor || this.pipeline.left?.take(this.x) === true) {
+    if (isWaitedFor || this.pipeline.abandoned?.take(this.x) === true) {
       if (this.#gone === null)
         this.#goOn({ status: this.#status === 0 ? gone.status : this.#status, error: gone });
       // It may have paused the source by being slow.
@@ -294,7 +294,7 @@ class RequestDelivery implements OpenExchange {
   #close(): void {
     this.#over = true;
     this.pipeline.open.remove(this);
-    this.pipeline.left?.ended(this.x);
+    this.pipeline.abandoned?.ended(this.x);
   }
 
   end(error: GatewayError | null): void {

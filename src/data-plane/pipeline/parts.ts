@@ -14,7 +14,7 @@ import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 import type { OpenExchanges } from './open-exchanges.js';
 import type { PreparedCalls } from './outgoing/prepared-calls.js';
-import type { LeftRequests } from './request/left-requests.js';
+import type { AbandonedRequests } from './request/abandoned-requests.js';
 
 export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
@@ -71,7 +71,7 @@ export interface Pipeline extends Parts {
   chain: Chain;
   readonly open: OpenExchanges;
   /** null: a request ends when its client disconnects. */
-  readonly left: LeftRequests | null;
+  readonly abandoned: AbandonedRequests | null;
   /**
    * Takes over a call of the administration plane; the control process answers it. `path`: in canonical form.
    * null: this node has none.

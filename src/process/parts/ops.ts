@@ -80,7 +80,7 @@ export const opsPart: ProcessPart<
         ...familiesOf(
           [
             ...workerMetrics(workers.report(), droppedLines()),
-            ...workers.renewing.metrics(),
+            ...workers.renewal.metrics(),
             ...plugins.metrics(),
             ...breakers.metrics(),
             ...node.metrics(),

@@ -61,7 +61,7 @@ async function drain(deadlineMs: number): Promise<void> {
   transport.drain();
   beat();
   const until = performance.now() + deadlineMs;
-  while (transport.inFlight + (pipeline.left?.size ?? 0) > 0 && performance.now() < until)
+  while (transport.inFlight + (pipeline.abandoned?.size ?? 0) > 0 && performance.now() < until)
     await new Promise((wait) => setTimeout(wait, 20));
   // What failed to stop is logged.
   await stop().catch(() => {});

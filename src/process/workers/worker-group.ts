@@ -15,9 +15,9 @@ import { AdminRelay } from './admin-relay.js';
 import { Explaining } from './explaining.js';
 import { Forgetting } from './forgetting.js';
 import { WorkerPlugins } from './plugins/worker-plugins.js';
-import { Renewing } from './renewing.js';
 import { newMember, reportOf, stopMember, type WorkerMember, type WorkerReport } from './worker-member.js';
 import { forkWorker, notStarted, restartDelay } from './worker-process.js';
+import { WorkerRenewal } from './worker-renewal.js';
 
 export interface WorkerGroupOptions {
   readonly count: number;
@@ -75,7 +75,7 @@ export class WorkerGroup {
   /** What the workers share. */
   readonly shared: SharedStateServer;
   readonly plugins: WorkerPlugins;
-  readonly renewing: Renewing;
+  readonly renewal: WorkerRenewal;
 
   constructor(readonly options: WorkerGroupOptions) {
     this.shared = new SharedStateServer((message) => {
@@ -86,7 +86,7 @@ export class WorkerGroup {
       this.#members,
       options.log,
     );
-    this.renewing = new Renewing(
+    this.renewal = new WorkerRenewal(
       this.#members,
       (number) => this.#launch(number, true),
       (child, message) => this.#send(child, message),
@@ -189,7 +189,7 @@ export class WorkerGroup {
             this.plugins.take(message);
             break;
           case 'memory-owners':
-            this.renewing.named(member, message.owners);
+            this.renewal.logOwners(member, message.owners);
             break;
           case 'explained':
             this.#explaining.answered(message.id, message.value);
@@ -199,7 +199,7 @@ export class WorkerGroup {
             member.inFlight = message.inFlight;
             member.dropped = message.dropped;
             member.metrics = message.metrics;
-            this.renewing.seen(member, message.memory);
+            this.renewal.onReport(member, message.memory);
             break;
         }
       });

@@ -17,9 +17,9 @@ import { composeLive } from '../../../data-plane/pipeline/plugins/compose.js';
 import type { PluginExtensions } from '../../../data-plane/pipeline/plugins/live/custom-instance.js';
 import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-chain.js';
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
+import { AbandonedRequests } from '../../../data-plane/pipeline/request/abandoned-requests.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
-import { LeftRequests } from '../../../data-plane/pipeline/request/left-requests.js';
 import { bodyReading } from '../../../data-plane/pipeline/request/read-body.js';
 import { RecurringBodies } from '../../../data-plane/pipeline/request/recurring-bodies.js';
 import { costOf, settle } from '../../../data-plane/pipeline/settle.js';
@@ -27,7 +27,7 @@ import { clientFormats } from '../../../data-plane/providers/client-formats/inde
 import { formats, plainFormats } from '../../../data-plane/providers/formats/index.js';
 import { providers } from '../../../data-plane/providers/rows.js';
 import { CompiledConfigs } from '../../../data-plane/routing/compiled-cache.js';
-import { descriptorLimit, leftRequests } from '../../descriptors.js';
+import { abandonedRequestsLimit, descriptorLimit } from '../../descriptors.js';
 import type { ProcessPart } from '../../part-list.js';
 import type { AdminGiven } from './admin.js';
 import type { WorkerBase } from './base.js';
@@ -97,7 +97,10 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
       ...parts,
       chain: live.chain,
       open: new OpenExchanges(directory, log),
-      left: init.whenClientLeaves === 'finish' ? new LeftRequests(leftRequests(descriptorLimit())) : null,
+      abandoned:
+        init.whenClientLeaves === 'finish'
+          ? new AbandonedRequests(abandonedRequestsLimit(descriptorLimit()))
+          : null,
       admin: init.administration ? (call, path) => admin.open(call, path) : null,
       draining: false,
     };

@@ -36,7 +36,7 @@ export const transportPart: ProcessPart<WorkerBase & PipelineGiven, TransportGiv
     transport.drain();
   },
   async stop({ pipeline, transport }) {
-    pipeline.left?.close();
+    pipeline.abandoned?.close();
     transport.close();
     // Calls cut by the close settle in this turn; the journal flushes when it closes.
     await new Promise((wait) => setTimeout(wait, 20));

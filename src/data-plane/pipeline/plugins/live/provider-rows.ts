@@ -94,14 +94,14 @@ function definitionOf(
   const definition: ProviderDefinition = {
     ...structuredClone(rest),
     ...{ name, auth, source: `the plugin ${plugin}` },
-    ...spokenAt(plugin, name, paths, own),
+    ...formatFieldsOf(plugin, name, paths, own),
     ...(wrapped.length > 0 && { quirks: wrapped }),
   };
   return withModelInPath(definition);
 }
 
 /** The paths of a row, with the formats of its plugin among them. */
-function spokenAt(
+function formatFieldsOf(
   plugin: string,
   provider: string,
   given: PluginProvider['paths'],

@@ -80,7 +80,7 @@ describe('a request whose client leaves', () => {
       const [client, asked] = await worker.asking(worker.key(), { body });
       client.disconnect();
       await new Promise((turn) => setTimeout(turn, 20));
-      expect([asked.cancelled, worker.settled.length, worker.pipeline.left?.size]).to.deep.equal([
+      expect([asked.cancelled, worker.settled.length, worker.pipeline.abandoned?.size]).to.deep.equal([
         false,
         0,
         1,
@@ -90,7 +90,7 @@ describe('a request whose client leaves', () => {
       expect([row.status, row.error]).to.deep.equal([499, 'client_gone']);
       expect(row.usage).to.include({ input: 8, output: 100, source: 'provider' });
       expect(row.cost).to.equal(8 * inputPrice + 100 * outputPrice);
-      expect(worker.pipeline.left?.size).to.equal(0);
+      expect(worker.pipeline.abandoned?.size).to.equal(0);
     });
 
     it('has it of a stream too, however much of it comes after the client has left', async () => {
@@ -124,7 +124,7 @@ describe('a request whose client leaves', () => {
       const row = await rowOf(worker);
       expect(worker.asked.length).to.equal(1);
       expect([row.status, row.error, row.cost]).to.deep.equal([499, 'client_gone', null]);
-      expect(worker.pipeline.left?.size).to.equal(0);
+      expect(worker.pipeline.abandoned?.size).to.equal(0);
     });
 
     it('ends at once while nothing was sent for it', async () => {
@@ -138,12 +138,12 @@ describe('a request whose client leaves', () => {
       look();
       await new Promise((turn) => setTimeout(turn, 20));
       expect(worker.asked.length).to.equal(0);
-      expect(worker.pipeline.left?.size).to.equal(0);
+      expect(worker.pipeline.abandoned?.size).to.equal(0);
     });
 
     it('ends at once beyond a quarter of what a worker reads on, for one workspace, and others go on', async () => {
       const worker = await start('finish');
-      Object.assign(worker.pipeline.left!, { most: 8 });
+      Object.assign(worker.pipeline.abandoned!, { most: 8 });
       const leave = async (key: string): Promise<Asked> => {
         const [client, asked] = await worker.asking(key, { body });
         client.disconnect();
@@ -159,7 +159,7 @@ describe('a request whose client leaves', () => {
       expect(worker.settled.map(({ usage: { source } }) => source).sort()).to.deep.equal([
         ...['counted', 'provider', 'provider', 'provider'],
       ]);
-      expect(worker.pipeline.left?.size).to.equal(0);
+      expect(worker.pipeline.abandoned?.size).to.equal(0);
     });
   });
 });

@@ -15,7 +15,7 @@ const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024);
  * Replaces data workers that use too much memory, one at a time, before V8 ends them: when the new worker beside it is ready,
  * the old one accepts no more connections, finishes its requests, and exits.
  */
-export class Renewing {
+export class WorkerRenewal {
   #isBusy = false;
   #notBefore = 0;
   #renewals = 0;
@@ -32,7 +32,7 @@ export class Renewing {
   ) {}
 
   /** Handles the report of a worker. */
-  seen(member: WorkerMember, { bytes, boundBytes, isOver }: WorkerMemory): void {
+  onReport(member: WorkerMember, { bytes, boundBytes, isOver }: WorkerMemory): void {
     member.memoryBytes = bytes;
     if (!this.canShare || !isOver || member.retired || this.#isBusy || performance.now() < this.#notBefore)
       return;
@@ -50,7 +50,7 @@ export class Renewing {
   }
 
   /** Logs the plugins that allocated the memory of a replaced worker. */
-  named({ number, memoryBytes }: WorkerMember, owners: readonly MemoryOwner[]): void {
+  logOwners({ number, memoryBytes }: WorkerMember, owners: readonly MemoryOwner[]): void {
     const names = owners
       .filter((one) => one.bytes > memoryBytes * suspiciousPart)
       .map(({ plugin }) => plugin);

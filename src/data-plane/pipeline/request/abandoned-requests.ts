@@ -10,7 +10,7 @@ const shareOfOne = 1 / 4;
 const isUnderWay = ({ endedAt, error }: Attempt): boolean => endedAt === null && error === null;
 
 /** Requests whose clients disconnected while a provider answered: the answers are read to their end, since it has the usage. */
-export class LeftRequests {
+export class AbandonedRequests {
   readonly #all = new Set<Exchange>();
   /** Their number by workspace. */
   readonly #counts = new Map<string, number>();
