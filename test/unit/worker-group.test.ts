@@ -3,7 +3,9 @@ import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import type { WorkerInit } from '../../src/common/ipc/messages.js';
 import { WorkerGroup } from '../../src/process/workers/worker-group.js';
+import { newMember, type WorkerMember } from '../../src/process/workers/worker-member.js';
 import { restartDelay } from '../../src/process/workers/worker-process.js';
+import { WorkerRenewal } from '../../src/process/workers/worker-renewal.js';
 import { eventually } from '../support/gateway.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -151,6 +153,116 @@ describe('the group of data workers', () => {
     first.die(1);
     send('after');
     expect(taken).to.deep.equal(['before']);
+  });
+
+  describe('that replaces a worker because of its memory', () => {
+    const beat = (process: FakeProcess): void => {
+      const memory = { bytes: 2 ** 30, boundBytes: 2 ** 29, isOver: true };
+      const dropped = { records: 0, bodies: 0, lines: 0 };
+      process.emit('message', { t: 'beat', inFlight: 0, loopDelayMs: 0, dropped, metrics: [], memory });
+    };
+    /** It takes its settings, and never serves. */
+    const slow = (): FakeProcess => {
+      const process = good();
+      process.send = () => true;
+      return process;
+    };
+    const later = (ms: number): Promise<void> => new Promise((passed) => setTimeout(passed, ms));
+
+    it('starts one in its place alone, though it dies meanwhile', async () => {
+      const first = good();
+      const second = slow();
+      let started = 0;
+      const counted = (start: () => FakeProcess) => () => {
+        started++;
+        return start();
+      };
+      const workers = groupOf(
+        counted(() => first),
+        counted(() => second),
+        counted(good),
+      );
+      await start(workers);
+      beat(first);
+      await later(20);
+      first.die(1);
+      await later(700);
+      expect(started).to.equal(2);
+      second.emit('message', { t: 'ready', port: 4711 });
+      expect(workers.report().map(({ ready }) => ready)).to.deep.equal([true]);
+      // From then on it is started again as any other.
+      second.die(1);
+      await eventually('a worker', async () => workers.ready === 1, 5000);
+      expect(started).to.equal(3);
+    });
+
+    it('starts one where both die', async () => {
+      const first = good();
+      const second = slow();
+      const workers = groupOf(
+        () => first,
+        () => second,
+        good,
+      );
+      await start(workers);
+      beat(first);
+      await later(20);
+      first.die(1);
+      second.die(1);
+      await eventually('a worker', async () => workers.ready === 1, 5000);
+      expect(workers.report()).to.have.lengthOf(1);
+    });
+
+    it('goes on with the old one where the system starts none', async () => {
+      const first = good();
+      const workers = groupOf(
+        () => first,
+        () => {
+          throw emfile();
+        },
+        good,
+      );
+      await start(workers);
+      beat(first);
+      await later(700);
+      expect(workers.report()).to.have.lengthOf(1);
+    });
+
+    it('starts none once it stops', async () => {
+      const first = good();
+      let started = 0;
+      const workers = groupOf(() => {
+        started++;
+        return started === 1 ? first : good();
+      });
+      await start(workers);
+      const stopped = workers.stop(100);
+      beat(first);
+      await stopped;
+      expect(started).to.equal(1);
+    });
+
+    it('has no more than two that end their requests beside a single one', () => {
+      const member = (number: number, retired: boolean): WorkerMember => ({
+        ...newMember(number, good() as unknown as ChildProcess, false),
+        retired,
+      });
+      const started = (...retired: boolean[]): number => {
+        const all = [member(0, false), ...retired.map((is, i) => member(i + 1, is))];
+        let count = 0;
+        const renewing = new WorkerRenewal(
+          new Map(all.map((one) => [one.number, one])),
+          async () => void count++,
+          () => true,
+          log,
+        );
+        renewing.onReport(all[0]!, { bytes: 2, boundBytes: 1, isOver: true });
+        return count;
+      };
+      expect(started(true)).to.equal(1);
+      expect(started(true, true)).to.equal(0);
+      expect(started(true, true, false, false)).to.equal(1);
+    });
   });
 
   it('waits twice as long after each failure, from half a second to ten seconds, spread by a quarter', () => {

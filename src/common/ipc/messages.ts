@@ -107,7 +107,6 @@ export function concernsKey(
   );
 }
 
-/** The settings of a data worker at its start; without the master key. */
 /** The memory that a data worker uses. */
 export interface WorkerMemory {
   /** Of its heap, and outside of it. */
@@ -124,6 +123,7 @@ export interface MemoryOwner {
   readonly bytes: number;
 }
 
+/** The settings of a data worker at its start; without the master key. */
 export interface WorkerInit {
   worker: number;
   /** HMAC key of gateway-key hashes, hex. */

@@ -51,6 +51,10 @@ async function start(init: WorkerInit): Promise<Worker> {
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
 }
 
+/** Requests in flight, also those of disconnected clients. */
+const openRequests = ({ transport, pipeline }: Worker): number =>
+  transport.inFlight + (pipeline.abandoned?.size ?? 0);
+
 /** Finishes requests in flight until the deadline, also those of disconnected clients, then exits. Refuses new calls on open connections. */
 async function drain(deadlineMs: number): Promise<void> {
   if (leaving) return;
@@ -61,7 +65,7 @@ async function drain(deadlineMs: number): Promise<void> {
   transport.drain();
   beat();
   const until = performance.now() + deadlineMs;
-  while (transport.inFlight + (pipeline.abandoned?.size ?? 0) > 0 && performance.now() < until)
+  while (openRequests(worker) > 0 && performance.now() < until)
     await new Promise((wait) => setTimeout(wait, 20));
   // What failed to stop is logged.
   await stop().catch(() => {});
@@ -127,7 +131,10 @@ process.on('message', (message: FromControl) => {
       worker?.transport.announceDrain();
       break;
     case 'retire':
-      if (worker !== null) void retire(worker.transport).then(leave);
+      if (worker !== null) {
+        const own = worker;
+        void retire(own.transport, () => openRequests(own)).then(leave);
+      }
       break;
     case 'drain':
       void drain(message.deadlineMs);

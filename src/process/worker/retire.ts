@@ -27,12 +27,17 @@ const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(don
 
 /**
  * Another worker has replaced this one: accepts no new connections, and closes each open one after its next answer. Requests
- * that still arrive on them are served. Resolves when no more can arrive.
+ * that still arrive on them are served. Resolves when no more can arrive. `open`: the number of requests in flight, also those
+ * of disconnected clients. `quietMs`: replaced in tests.
  */
-export async function retire(transport: Pick<Transport, 'drain' | 'inFlight'>): Promise<void> {
+export async function retire(
+  transport: Pick<Transport, 'drain'>,
+  open: () => number,
+  quietMs = idleMs,
+): Promise<void> {
   const from = performance.now();
   await quietTurn();
   transport.drain();
-  await wait(idleMs);
-  while (transport.inFlight > 0 && performance.now() - from < mostMs) await wait(100);
+  await wait(quietMs);
+  while (open() > 0 && performance.now() - from < mostMs) await wait(100);
 }

@@ -135,7 +135,7 @@ export class WorkerGroup {
     try {
       child = (this.options.fork ?? forkWorker)();
     } catch (error) {
-      this.#restart(number, 0);
+      if (!isExtra) this.#restart(number, 0);
       return Promise.reject(notStarted(error as Error));
     }
     if (child.pid !== undefined) for (const listener of this.#forked) listener(child.pid);
@@ -244,13 +244,15 @@ export class WorkerGroup {
     this.#forgetting.ended(child);
     this.plugins.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
-    if (member.retired || member.isExtra) this.#members.delete(number);
+    // The one that is started in its place takes it over already now.
+    const successor = this.renewal.successorOf(member);
+    if (successor !== null) successor.isExtra = false;
+    const isReplaced = member.retired || successor !== null;
+    if (isReplaced || member.isExtra) this.#members.delete(number);
     if (this.#stopping || member.isExtra || (member.retired && code === 0)) return;
-    const what = member.retired
-      ? 'a data worker that was replaced died'
-      : 'a data worker died; starting another';
+    const what = isReplaced ? 'a data worker that was replaced died' : 'a data worker died; starting another';
     this.options.log.error({ worker: number, code, signal }, what);
-    if (member.retired) return;
+    if (isReplaced) return;
     this.#restart(number, served ? performance.now() - member.startedAt : 0);
   }
 
@@ -374,6 +376,7 @@ export class WorkerGroup {
   /** Lets every worker finish its requests until the deadline, then ends it. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
+    this.renewal.stop();
     if (this.#watch !== null) clearInterval(this.#watch);
     const stopped = [...this.#members.values()].map((member) =>
       stopMember(member, deadlineMs, () => this.#send(member.child, { t: 'drain', deadlineMs })),

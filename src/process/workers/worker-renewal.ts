@@ -6,6 +6,8 @@ import type { WorkerMember } from './worker-member.js';
 
 /** Milliseconds between two replacements: memory that fills up faster is due to load. */
 const pauseMs = 30_000;
+/** Replaced workers that may still have requests: as many as serve, but at least this many. Each keeps its memory until then. */
+const leastRetired = 2;
 /** Part of a worker's memory that a plugin must have allocated to be named. */
 const suspiciousPart = 0.2;
 
@@ -16,7 +18,9 @@ const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024);
  * the old one accepts no more connections, finishes its requests, and exits.
  */
 export class WorkerRenewal {
-  #isBusy = false;
+  /** The worker that is being replaced, and the number of the one that is started in its place. */
+  #current: { readonly member: WorkerMember; readonly number: number } | null = null;
+  #isOver = false;
   #notBefore = 0;
   #renewals = 0;
   readonly #suspected = new Map<string, number>();
@@ -34,19 +38,36 @@ export class WorkerRenewal {
   /** Handles the report of a worker. */
   onReport(member: WorkerMember, { bytes, boundBytes, isOver }: WorkerMemory): void {
     member.memoryBytes = bytes;
-    if (!this.canShare || !isOver || member.retired || this.#isBusy || performance.now() < this.#notBefore)
-      return;
+    if (!this.canShare || this.#isOver || !isOver || member.retired || this.#current !== null) return;
+    if (performance.now() < this.#notBefore || !this.#hasRoom()) return;
     const used = megabytes(bytes);
     this.log.warn(
       { worker: member.number, megabytes: used, bound: megabytes(boundBytes) },
       `a data worker uses ${used} MB, more than HEADGATE_WORKER_MEMORY_MEGABYTES; replacing it`,
     );
-    this.#isBusy = true;
+    const number = this.#freeNumber();
+    this.#current = { member, number };
     this.#renewals++;
-    void this.#renew(member).finally(() => {
-      this.#isBusy = false;
+    void this.#renew(member, number).finally(() => {
+      this.#current = null;
       this.#notBefore = performance.now() + pauseMs;
     });
+  }
+
+  /** The worker that is being started in place of this one; null: none is. */
+  successorOf(member: WorkerMember): WorkerMember | null {
+    if (this.#current?.member !== member) return null;
+    return this.members.get(this.#current.number) ?? null;
+  }
+
+  /** From now on none is replaced. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  #hasRoom(): boolean {
+    const retired = [...this.members.values()].filter((one) => one.retired).length;
+    return retired < Math.max(leastRetired, this.members.size - retired);
   }
 
   /** Logs the plugins that allocated the memory of a replaced worker. */
@@ -66,9 +87,9 @@ export class WorkerRenewal {
       );
   }
 
-  async #renew(member: WorkerMember): Promise<void> {
+  async #renew(member: WorkerMember, number: number): Promise<void> {
     try {
-      await this.launch(this.#freeNumber());
+      await this.launch(number);
     } catch (error) {
       this.log.error(
         { worker: member.number, err: error },
