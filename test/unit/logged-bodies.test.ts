@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { GatewayError } from '../../src/common/core/errors.js';
 import { BareWorker, soon } from '../support/bare-worker.js';
 
 describe('the bodies of requests', () => {
@@ -26,5 +27,20 @@ describe('the bodies of requests', () => {
       await new Promise((turn) => setImmediate(turn));
       expect(kept).to.have.lengthOf(count);
     }
+  });
+
+  it('name the address of a call without its credential, though no answer came', async () => {
+    worker.addProvider('own', { credential: 'key-1234567890', baseUrl: 'https://example.com/key-1234567890/v1' });
+    const kept: string[] = [];
+    worker.pipeline.journal.keepBodies = ({ headers }) => void kept.push(String(headers));
+    const rows = worker.settled.length;
+    const [, { request, handler }] = await worker.asking(worker.key(), {
+      stream: false,
+      config: '{"provider":"@own"}',
+    });
+    expect(JSON.stringify(request)).to.contain('/key-1234567890/v1');
+    handler.error(new GatewayError('upstream_connect_failed', 'It is not there.'));
+    await soon('it is settled', () => worker.settled.length > rows);
+    expect(kept.join()).to.contain('https://example.com/').and.not.contain('key-1234567890');
   });
 });

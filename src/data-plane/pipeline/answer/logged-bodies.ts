@@ -80,8 +80,10 @@ function loggedCall(answer: Answer, x: Exchange): LoggedCall {
   const isSent = call.body === x.request.bytes || (call.body !== null && !Buffer.isBuffer(call.body));
   // If a guardrail has changed the answer, the original is not kept.
   const isReceived = answer.isOriginal && answer.attempt.sent === undefined;
+  // The mask of an answer is made with its head.
+  const mask = answer.attempt.status === 0 ? callSecrets(answer.outgoing, x, true).all : answer.mask;
   return {
-    url: shownUrl(call.url, answer.mask),
+    url: shownUrl(call.url, mask),
     status: answer.attempt.status,
     same: isSent && isReceived ? bothSame : [isSent ? 1 : 0, isReceived ? 1 : 0],
   };
