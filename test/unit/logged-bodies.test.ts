@@ -30,7 +30,10 @@ describe('the bodies of requests', () => {
   });
 
   it('name the address of a call without its credential, though no answer came', async () => {
-    worker.addProvider('own', { credential: 'key-1234567890', baseUrl: 'https://example.com/key-1234567890/v1' });
+    worker.addProvider('own', {
+      credential: 'key-1234567890',
+      baseUrl: 'https://example.com/key-1234567890/v1',
+    });
     const kept: string[] = [];
     worker.pipeline.journal.keepBodies = ({ headers }) => void kept.push(String(headers));
     const rows = worker.settled.length;

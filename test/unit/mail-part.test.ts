@@ -21,12 +21,24 @@ describe('the part of the gateway that sends mails', () => {
         claimed = true;
         const content = { subject: 'A test', paragraphs: ['It is one.'], facts: [] };
         const id = '00000000-0000-7000-8000-000000000000';
-        return { id, kind: 'test', recipient: 'a@example.com', content, tries: 1, giveUpAt: Date.now() + 60_000 };
+        return {
+          id,
+          kind: 'test',
+          recipient: 'a@example.com',
+          content,
+          tries: 1,
+          giveUpAt: Date.now() + 60_000,
+        };
       },
       async settle() {},
     };
     const smtpUrl = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const settings = { smtpUrl: new Secret(smtpUrl), mailFrom: 'gateway@example.com', publicUrl: null, dataDir: dir };
+    const settings = {
+      smtpUrl: new Secret(smtpUrl),
+      mailFrom: 'gateway@example.com',
+      publicUrl: null,
+      dataDir: dir,
+    };
     const log = { info() {}, warn: console.warn, error: console.error };
     const given = { settings, store: { mails }, log } as unknown as Parameters<typeof mailPart.start>[0];
     try {
