@@ -117,6 +117,16 @@ describe('formats of a plugin', () => {
     expect((await gateway.inject({ config, body: up })).status).to.equal(400);
   });
 
+  it('leave requests alone that are passed on, and that name no model', async () => {
+    const gateway = await open(acme, {}, { answer: () => ({ body: { data: [] } }) });
+    const { status, calls, body } = await gateway.inject({
+      method: 'GET',
+      path: '/v1/fine_tuning/jobs',
+      config,
+    });
+    expect([status, calls[0]?.url], body).to.deep.equal([200, 'https://ai.acme.example/v1/fine_tuning/jobs']);
+  });
+
   it('read errors of the provider', async () => {
     const gateway = await open(acme, {}, { answer: () => ({ status: 429, body: { oops: 'too much' } }) });
     const { status, json } = await gateway.inject({ config });

@@ -138,7 +138,9 @@ function withModelInPath(row: ProviderDefinition): ProviderDefinition {
   if (!paths.some(([, path]) => path.includes(modelPlace))) return row;
   return {
     ...row,
-    forCall({ model }) {
+    forCall({ format, model }) {
+      // Passed on to the path that the client names.
+      if (format === 'none') return row;
       if (model === null || model === '.' || model === '..')
         throw new GatewayError('invalid_request', `Name a model: it is part of the address of ${row.name}.`, {
           param: 'model',
