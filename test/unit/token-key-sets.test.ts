@@ -5,6 +5,7 @@ import { keysIn } from '../../src/control-plane/tokens/key-set.js';
 import { KeySets, KeySetUnavailable } from '../../src/control-plane/tokens/key-sets.js';
 import { parseToken, repeatsName } from '../../src/control-plane/tokens/parsed-token.js';
 import { tokenKeyId } from '../../src/control-plane/tokens/token-checker.js';
+import { eventually } from '../support/gateway.js';
 import { type IssuerKey, makeIssuerKey } from '../support/token-issuer.js';
 
 const second = 1000;
@@ -39,13 +40,13 @@ describe('key sets of organisations', () => {
   });
 
   /** A gateway that starts: it knows what is stored. */
-  const start = (): KeySets =>
+  const start = (bytes = 500): KeySets =>
     new KeySets({
       async fetch() {
         asked += 1;
         await slow;
         if (keys instanceof Error) throw keys;
-        return { document: { keys }, bytes: 500 };
+        return { document: { keys }, bytes };
       },
       removed: (organisation) => {
         removed.push(organisation);
@@ -174,13 +175,26 @@ describe('key sets of organisations', () => {
     sets = start();
     expect(await Promise.all([has('one'), has('one')])).to.deep.equal([true, true]);
     answer();
-    await settle();
-    expect(await has('one')).to.equal(false);
+    await eventually('the keys are those of the server', async () => !(await has('one')));
     keys = new KeySetUnavailable('it does not answer');
     sets = start();
     settings = { ...settings, jwksUrl: 'https://other.example.com/keys' };
     expect(await away(has('two'))).to.include('does not answer');
   });
+
+  for (const from of ['fetched', 'stored'])
+    it(`count in the memory of all of them, where they were ${from}`, async () => {
+      const [url, bytes] = [settings.jwksUrl!, 1024 * 1024];
+      if (from === 'stored') keys = new Error('away');
+      sets = start(bytes);
+      for (let i = 0; i < 20; i++) {
+        const padding = { kid: 'x'.repeat(bytes) };
+        stored.set(`org-${i}`, { url, keys: { keys: [one.jwk, padding] }, fetchedAt: now });
+        expect(await sets.find(`org-${i}`, settings, 'one', 'ES256')).to.have.lengthOf(1);
+        sets.accepted(`org-${i}`, now + hour);
+      }
+      expect(removed).to.include('org-0').and.not.include('org-19');
+    });
 
   it('that were never had are not asked for more than once in 30 s', async () => {
     keys = new KeySetUnavailable('it does not answer');

@@ -196,8 +196,18 @@ export class KeySets {
     // The fetch may have ended meanwhile.
     if (stored === null || keys === null || age > keptMs || state.fetchedOn !== null) return;
     const fetchedAt = now() - Math.max(0, age);
-    Object.assign(state, { fetched: keys, fetchedAt, fetchedOn: stored.fetchedAt });
-    Object.assign(state, { storedText: JSON.stringify(stored.keys), storedOn: stored.fetchedAt });
+    const storedText = JSON.stringify(stored.keys);
+    const bytes = state.bytes + storedText.length;
+    Object.assign(state, { fetched: keys, bytes, fetchedAt, fetchedOn: stored.fetchedAt });
+    Object.assign(state, { storedText, storedOn: stored.fetchedAt });
+    this.#resized(organisationId, state);
+  }
+
+  /** The cache does not notice that the size of this object has changed. */
+  #resized(organisationId: string, state: KeySetState): void {
+    if (this.#states.peek(organisationId) !== state) return;
+    this.#states.delete(organisationId);
+    this.#states.set(organisationId, state);
   }
 
   async #store(organisationId: string, state: KeySetState, document: unknown): Promise<void> {
@@ -251,7 +261,7 @@ export class KeySets {
       const after = new Set(keys.map(({ kid, thumbprint }) => `${kid}\n${thumbprint}`));
       const isShorter = state.fetched.some(({ kid, thumbprint }) => !after.has(`${kid}\n${thumbprint}`));
       Object.assign(state, { fetched: keys, bytes, fetchedAt: now(), fetchedOn: this.options.clock() });
-      if (this.#states.peek(organisationId) === state) this.#states.set(organisationId, state);
+      this.#resized(organisationId, state);
       if (isShorter) removed(organisationId);
       void this.#store(organisationId, state, document);
     } catch (error) {
