@@ -75,13 +75,14 @@ function dayOfPartition(name: string): number {
 async function prepare(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${lock}`);
-    const { rows } = await connection.query<{ found: boolean; has_values: boolean }>(
-      `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values
-        FROM pg_class LIMIT 1`,
+    const { rows } = await connection.query<{ found: boolean; has_values: boolean; has_index: boolean }>(
+      `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values,
+        to_regclass('feedbacks_row_day') IS NOT NULL AS has_index FROM pg_class LIMIT 1`,
     );
     if (rows[0]?.found !== true) await connection.query(tables);
     else if (!rows[0].has_values) await connection.query(addValues);
-    await connection.query(feedbackIndex);
+    // Also where it is there already, the statement would wait for those who write feedback, and keep others waiting.
+    if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
   });
 }
 
