@@ -4,7 +4,7 @@ import type { Database } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { type FoundRow, surroundings, toRecord } from './api-keys.js';
 
-type HolderRow = Omit<FoundRow, keyof ReturnType<typeof columnsOf>> & {
+type CallerRow = Omit<FoundRow, keyof ReturnType<typeof columnsOf>> & {
   readonly organisation_created_at: number | string;
 };
 
@@ -46,7 +46,7 @@ export class SqlTokenCallers implements TokenCallerStore {
       const { user } = caller;
       const email = user?.includes('@') ? emailKey(user) : null;
       const values = [user, email, organisationId, workspace, workspace];
-      const row = await firstRow<HolderRow>(sql, inWorkspace, values);
+      const row = await firstRow<CallerRow>(sql, inWorkspace, values);
       if (row === undefined) return 'missing';
       const type = row.user_id === null ? 'workspace-service' : 'workspace-user';
       const record = toRecord({ ...row, ...columnsOf(caller), type }, caller.expiresAt);
