@@ -55,7 +55,6 @@ const mailing = new Mailing({
   mails: stepping(store.mails, 'claim', 'settle'),
   server: smtpServerOf(new Secret(smtpUrl), null, null),
   notes: new SentNotes(join(dataDir, 'sent-mails')),
-  clock: () => Number(now),
   log,
 });
 mailing.begin();

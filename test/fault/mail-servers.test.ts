@@ -55,7 +55,6 @@ describe('mail servers that misbehave', function () {
       mails: store.mails,
       server: smtpServerOf(new Secret(url), 'Gateway <gateway@example.com>', null),
       notes: new SentNotes(join(dataDir, `notes-${++count}`)),
-      clock: () => now,
       log: { info: note, warn: note, error: note },
       everyMs: 20,
       times,

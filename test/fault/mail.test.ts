@@ -2,11 +2,12 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Secret } from '../../src/common/access/secret.js';
-import { Mailing } from '../../src/control-plane/mail/mailing.js';
+import { Mailing, type MailingOptions } from '../../src/control-plane/mail/mailing.js';
 import { SentNotes } from '../../src/control-plane/mail/sent-notes.js';
 import { smtpServerOf } from '../../src/control-plane/mail/smtp-server-address.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
 import type { Mail, NewMail, Store } from '../../src/control-plane/store/store.js';
+import { eventually } from '../support/gateway.js';
 import { plainText, SmtpListener } from '../support/smtp-listener.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
@@ -18,7 +19,7 @@ const token = 'inv1te-t0ken-of-the-link';
 describe('mails', function () {
   this.timeout(scaled(20_000));
 
-  forEachStore(({ open }) => {
+  forEachStore(({ open, dialect }) => {
     let now = Date.UTC(2026, 10, 23, 12);
     let dataDir: string;
     let store: Store;
@@ -53,12 +54,15 @@ describe('mails', function () {
     });
 
     /** One that sends by this URL, as a node does. */
-    function sender(url = listener.url, notes = `notes-${++count}`): Mailing {
+    function sender(
+      url = listener.url,
+      notes = `notes-${++count}`,
+      mails: MailingOptions['mails'] = store.mails,
+    ): Mailing {
       const made = new Mailing({
-        mails: store.mails,
+        mails,
         server: smtpServerOf(new Secret(url), 'Gateway <gateway@example.com>', null),
         notes: new SentNotes(join(dataDir, notes)),
-        clock: () => now,
         log,
       });
       senders.push(made);
@@ -83,6 +87,15 @@ describe('mails', function () {
       for (let i = 0; i < minutes; i++) {
         now += minuteMs;
         for (const one of by) await one.sendDue();
+      }
+    }
+
+    /** The same over hours: after eleven minutes, whatever is tried again is due. */
+    async function passHours(hours: number, by: Mailing): Promise<void> {
+      const end = now + hours * hourMs;
+      while (now < end) {
+        now = Math.min(end, now + 11 * minuteMs);
+        await by.sendDue();
       }
     }
 
@@ -145,9 +158,9 @@ describe('mails', function () {
       await listener.stop();
       await store.mails.add(mail('late@example.com'));
       const one = sender();
-      await passMinutes(23 * 60, one);
+      await passHours(23, one);
       expect((await all())[0]?.status).to.equal('pending');
-      await passMinutes(2 * 60, one);
+      await passHours(2, one);
       const [{ id, status, error, dueAt } = {} as Mail] = await all();
       expect([status, dueAt]).to.deep.equal(['failed', null]);
       expect(error).to.include('no connection to the mail server');
@@ -155,7 +168,15 @@ describe('mails', function () {
       await one.sendDue();
       expect(listener.mails).to.deep.equal([]);
       expect(await store.mails.retry('other', id)).to.equal('missing');
-      expect(await store.mails.retry(organisationId, id)).to.include({ status: 'pending' });
+      await listener.stop();
+      // Everything begins anew: the tries, and the waits in between.
+      expect(await store.mails.retry(organisationId, id)).to.include({ status: 'pending', tries: 0 });
+      await one.sendDue();
+      const [again] = await all();
+      expect([again?.status, again?.tries]).to.deep.equal(['pending', 1]);
+      expect(again?.dueAt).to.be.within(now + 1, now + 15_000);
+      now += 15_000;
+      await listener.start();
       await one.sendDue();
       expect(listener.recipients).to.deep.equal(['late@example.com']);
       expect(await store.mails.retry(organisationId, id)).to.equal('not-failed');
@@ -213,6 +234,37 @@ describe('mails', function () {
       expect((await all())[0]?.status).to.equal('sent');
     });
 
+    it('are not sent again by a node that starts long after it was killed with several of them', async () => {
+      await store.mails.add(mail(...Array.from({ length: 9 }, (_, i) => `r${i}@example.com`)));
+      const left = new SentNotes(join(dataDir, 'killed-long-ago'));
+      for (let i = 0; i < 8; i++) left.add((await store.mails.claim(120_000))!.id);
+      now += hourMs;
+      const next = sender(listener.url, 'killed-long-ago');
+      next.begin();
+      await eventually('all are sent', async () => (await all()).every(({ status }) => status === 'sent'));
+      expect(listener.mails).to.have.length(1);
+    });
+
+    it('are not sent again after the store was away, from the answer on, for longer than a claim holds', async () => {
+      await store.mails.add(mail('a@example.com'));
+      let isAway = true;
+      const one = sender(listener.url, `notes-${++count}`, {
+        claim: (holdMs) => store.mails.claim(holdMs),
+        async settle(sent, outcome) {
+          if (isAway) throw new Error('away');
+          return store.mails.settle(sent, outcome);
+        },
+      });
+      const sending = one.sendDue();
+      await eventually('it has arrived', async () => listener.mails.length === 1);
+      now += hourMs;
+      const again = one.sendDue();
+      isAway = false;
+      await Promise.all([sending, again]);
+      expect(listener.mails).to.have.length(1);
+      expect((await all())[0]?.status).to.equal('sent');
+    });
+
     it('are sent by another node when the one that claimed them has died', async () => {
       await store.mails.add(mail('a@example.com'));
       await store.mails.claim(120_000);
@@ -222,6 +274,29 @@ describe('mails', function () {
       await passMinutes(2, one);
       expect(listener.recipients).to.deep.equal(['a@example.com']);
     });
+
+    if (dialect === 'postgres')
+      it('are claimed once by nodes whose clocks differ by ten minutes', async () => {
+        const real = Date.now;
+        const another = folder();
+        const nodes: Store[] = [];
+        try {
+          for (const aheadMs of [0, 10 * minuteMs]) {
+            Date.now = () => real() + aheadMs;
+            nodes.push(await open(another));
+          }
+          await bootstrap(nodes[0]!, { dataDir: another, simulated: false });
+          const { organisationId } = (await nodes[0]!.first())!;
+          for (const node of nodes) await node.mails.add({ ...mail('a@example.com'), organisationId });
+          const claimed = [];
+          for (const node of [...nodes, ...nodes]) claimed.push((await node.mails.claim(120_000))?.id);
+          expect(claimed.filter((id) => id !== undefined)).to.have.length(2);
+          expect(new Set(claimed).size).to.equal(3);
+        } finally {
+          Date.now = real;
+          for (const node of nodes) await node.close();
+        }
+      });
 
     it('with line ends in a name have no more headers, and rearrange nothing', async () => {
       const content = {

@@ -18,8 +18,6 @@ export interface MailingOptions {
   readonly holdMs?: number;
   /** Time limits for the server. */
   readonly times?: SmtpTimes;
-  /** Unix milliseconds; replaced in tests. */
-  readonly clock?: () => number;
 }
 
 const usualConnections = 3;
@@ -50,7 +48,8 @@ export class Mailing {
 
   begin(): void {
     const { connections: length = usualConnections } = this.#options;
-    this.#loops = Promise.all([this.#settleNoted(), ...Array.from({ length }, () => this.#loop())]);
+    // A noted mail may be due: it must be recorded before anything is claimed, or it would be sent again.
+    this.#loops = this.#settleNoted().then(() => Promise.all(Array.from({ length }, () => this.#loop())));
   }
 
   /**
@@ -74,23 +73,24 @@ export class Mailing {
     }
   }
 
-  /** Records mails that a previous process has sent without recording them. */
+  /** Records mails that a previous process has sent without recording them. Never rejects. */
   async #settleNoted(): Promise<void> {
-    const { notes } = this.#options;
-    for (const id of notes.before) {
-      await this.#settle({ id, tries: 0 }, { is: 'sent' });
-      notes.remove(id);
-    }
+    for (const id of this.#options.notes.before) if (!(await this.#recordSent({ id, tries: 0 }))) return;
   }
 
   /** Sends what is due, until nothing is or the server can't be reached. Never rejects. */
   async sendDue(): Promise<void> {
-    const { mails, server, times, holdMs = usualHoldMs } = this.#options;
+    const { mails, notes, server, times, holdMs = usualHoldMs } = this.#options;
     let link: SmtpLink | null = null;
     try {
       while (!this.#stop.signal.aborted) {
         const mail = await mails.claim(holdMs);
         if (mail === null) return;
+        // Accepted, but not recorded while the store was away for longer than a claim holds.
+        if (notes.has(mail.id)) {
+          await this.#recordSent(mail);
+          continue;
+        }
         if (link === null || link.isClosed) link = await SmtpLink.to(server, times);
         const goesOn = await this.#sendOne(link, mail);
         if (!goesOn) return;
@@ -108,9 +108,7 @@ export class Mailing {
     const result = await link.send(mail, this.#cut.signal);
     if (result.is === 'accepted') {
       notes.add(mail.id);
-      await this.#settle(mail, { is: 'sent' });
-      notes.remove(mail.id);
-      return true;
+      return this.#recordSent(mail);
     }
     const { reason } = result;
     const outcome =
@@ -127,26 +125,32 @@ export class Mailing {
     return result.is !== 'failed';
   }
 
-  #retry({ tries, giveUpAt }: ClaimedMail, error: string): MailOutcome {
-    const now = (this.#options.clock ?? Date.now)();
-    // Cut off by the end of this process: the next one sends it at once.
-    if (this.#cut.signal.aborted) return { is: 'retry', notBefore: now, error };
-    const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(10, tries - 1));
-    // Mails that failed together are not all tried again at the same time.
-    const notBefore = now + Math.round(wait * (0.9 + 0.2 * Math.random()));
-    return notBefore > giveUpAt ? { is: 'failed', error } : { is: 'retry', notBefore, error };
+  /** false: the process ends before; the note is left to the next one. */
+  async #recordSent(mail: Pick<ClaimedMail, 'id' | 'tries'>): Promise<boolean> {
+    const isRecorded = await this.#settle(mail, { is: 'sent' });
+    if (isRecorded) this.#options.notes.remove(mail.id);
+    return isRecorded;
   }
 
-  /** Until the store has it, unless the process ends before. */
-  async #settle(mail: Pick<ClaimedMail, 'id' | 'tries'>, outcome: MailOutcome): Promise<void> {
+  #retry({ tries, leftMs }: ClaimedMail, error: string): MailOutcome {
+    // Cut off by the end of this process: the next one sends it at once.
+    if (this.#cut.signal.aborted) return { is: 'retry', afterMs: 0, error };
+    const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(10, tries - 1));
+    // Mails that failed together are not all tried again at the same time.
+    const afterMs = Math.round(wait * (0.9 + 0.2 * Math.random()));
+    return afterMs > leftMs ? { is: 'failed', error } : { is: 'retry', afterMs, error };
+  }
+
+  /** Until the store has it; false: the process ends before. */
+  async #settle(mail: Pick<ClaimedMail, 'id' | 'tries'>, outcome: MailOutcome): Promise<boolean> {
     const { signal } = this.#stop;
     for (;;) {
       try {
         await this.#options.mails.settle(mail, outcome);
-        return;
+        return true;
       } catch (error) {
         this.#report('What became of a mail is not recorded yet.', { err: error, mail: mail.id });
-        if (signal.aborted) throw error;
+        if (signal.aborted) return false;
         await scheduler.wait(1000, { signal }).catch(() => {});
       }
     }

@@ -35,6 +35,10 @@ export class SentNotes {
     writeSync(this.#file, `${mail}\n`);
   }
 
+  has(mail: string): boolean {
+    return this.#open.has(mail);
+  }
+
   remove(mail: string): void {
     this.#open.delete(mail);
     this.#clear();

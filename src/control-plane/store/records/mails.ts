@@ -55,7 +55,7 @@ export interface Mail extends Omit<NewMail, 'recipients' | 'link'> {
   readonly id: string;
   readonly recipient: string;
   readonly status: MailStatus;
-  /** Times that sending it has begun. */
+  /** Times that sending it has begun, since it was last sent again by hand. */
   readonly tries: number;
   /** When it is sent, or tried again; null: it is not. */
   readonly dueAt: number | null;
@@ -70,13 +70,13 @@ export interface Mail extends Omit<NewMail, 'recipients' | 'link'> {
 /** A mail that this node is to send now. */
 export interface ClaimedMail extends Mail {
   readonly link: Secret | null;
-  /** When it fails for good. */
-  readonly giveUpAt: number;
+  /** After that it fails for good. Milliseconds from the claim. */
+  readonly leftMs: number;
 }
 
 export type MailOutcome =
   | { readonly is: 'sent' }
-  | { readonly is: 'retry'; readonly notBefore: number; readonly error: string }
+  | { readonly is: 'retry'; readonly afterMs: number; readonly error: string }
   | { readonly is: 'failed'; readonly error: string };
 
 export interface MailFilter {
@@ -86,7 +86,7 @@ export interface MailFilter {
   readonly recipient?: string;
 }
 
-/** Mails that are waiting to be sent, and those that were, for 30 days. */
+/** Mails that are waiting to be sent, and those that were, for 30 days. In PostgreSQL its clock counts, not that of a node. */
 export interface MailStore {
   /** Joins the unit of work of what is reported. A recipient that has a mail of this event gets no second one. */
   add(mail: NewMail): Promise<void>;

@@ -14,6 +14,7 @@ import type {
 import type { Listed, Page } from '../../records/place.js';
 import type { SealedPlace } from '../../secrets/seal.js';
 import type { Database, Sql } from '../connection/driver.js';
+import { databaseNow } from '../database-clock.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { boundedContent } from './mail-content.js';
@@ -74,11 +75,17 @@ const fromRow = (row: MailRow): Mail => ({
 });
 
 export class SqlMails implements MailStore {
+  /** One clock for all nodes: a test's own, or else PostgreSQL's. A node with SQLite is the only one. */
+  readonly #time: (sql: Sql) => Promise<number>;
+
   constructor(
     readonly database: Database,
     readonly dataKeys: DataKeys,
-    readonly now: () => number,
-  ) {}
+    now: () => number,
+  ) {
+    const isShared = database.dialect === 'postgres' && now === Date.now;
+    this.#time = isShared ? databaseNow : async () => now();
+  }
 
   add(mail: NewMail): Promise<void> {
     const byKey = new Map(
@@ -92,7 +99,7 @@ export class SqlMails implements MailStore {
     if (byKey.size === 0) return Promise.resolve();
     const content = JSON.stringify(boundedContent(mail.content));
     return this.database.write(async (sql) => {
-      const now = this.now();
+      const now = await this.#time(sql);
       for (const [recipient_key, recipient] of byKey) {
         const own = { id: uuidv7(now), organisation_id: mail.organisationId };
         const row: MailRow = {
@@ -153,16 +160,15 @@ export class SqlMails implements MailStore {
   }
 
   async claim(holdMs: number): Promise<ClaimedMail | null> {
-    const due = (sql: Sql) =>
-      sql('mails')
-        .where({ status: 'pending' })
-        .andWhere('due_at', '<=', this.now())
-        .orderBy(['due_at', 'id']);
+    const due = (sql: Sql, now: number) =>
+      sql('mails').where({ status: 'pending' }).andWhere('due_at', '<=', now).orderBy(['due_at', 'id']);
     // Usually none is due: a read does not block writers.
-    if ((await this.database.read((sql) => due(sql).first('id'))) === undefined) return null;
+    const isAny = async (sql: Sql) => (await due(sql, await this.#time(sql)).first('id')) !== undefined;
+    if (!(await this.database.read(isAny))) return null;
     return this.database.write(
       async (sql) => {
-        const free = due(sql);
+        const now = await this.#time(sql);
+        const free = due(sql, now);
         const row: MailRow | undefined = await (this.database.dialect === 'postgres'
           ? free.forUpdate().skipLocked()
           : free
@@ -171,31 +177,29 @@ export class SqlMails implements MailStore {
         const tries = row.tries + 1;
         await sql('mails')
           .where({ id: row.id })
-          .update({ tries, due_at: this.now() + holdMs });
+          .update({ tries, due_at: now + holdMs });
         const { sealed_link: sealed } = row;
         const link =
           sealed === null ? null : new Secret(await this.dataKeys.open(sql, linkPlace(row), sealed));
-        return { ...fromRow({ ...row, tries }), link, giveUpAt: Number(row.give_up_at) };
+        return { ...fromRow({ ...row, tries }), link, leftMs: Number(row.give_up_at) - now };
       },
       { lock: async () => {} },
     );
   }
 
   settle({ id, tries }: Pick<Mail, 'id' | 'tries'>, outcome: MailOutcome): Promise<boolean> {
-    const change: Partial<MailRow> =
-      outcome.is === 'sent'
-        ? { status: 'sent', sent_at: this.now(), error: null, sealed_link: null }
-        : {
-            ...(outcome.is === 'failed' ? { status: 'failed' as const } : { due_at: outcome.notBefore }),
-            error: outcome.error.slice(0, longestError),
-          };
+    const changeAt = (now: number): Partial<MailRow> => {
+      if (outcome.is === 'sent') return { status: 'sent', sent_at: now, error: null, sealed_link: null };
+      const error = outcome.error.slice(0, longestError);
+      return outcome.is === 'failed' ? { status: 'failed', error } : { due_at: now + outcome.afterMs, error };
+    };
     return this.database.write(
       async (sql) =>
         (await sql('mails')
           .where({ id, status: 'pending' })
           // The mail was sent, even if another node has claimed it since.
           .andWhere((own) => (outcome.is === 'sent' ? own : own.where({ tries })))
-          .update(change)) > 0,
+          .update(changeAt(await this.#time(sql)))) > 0,
       { lock: async () => {} },
     );
   }
@@ -208,8 +212,8 @@ export class SqlMails implements MailStore {
       if (row === undefined) return 'missing';
       if (row.status !== 'failed') return 'not-failed';
       if (row.kind === 'invite' && row.sealed_link === null) return 'spent';
-      const now = this.now();
-      const change = { status: 'pending' as const, due_at: now, give_up_at: now + givenUpMs };
+      const now = await this.#time(sql);
+      const change = { status: 'pending' as const, tries: 0, due_at: now, give_up_at: now + givenUpMs };
       await sql('mails').where({ id, status: 'failed' }).update(change);
       return fromRow({ ...row, ...change });
     });
@@ -217,7 +221,7 @@ export class SqlMails implements MailStore {
 
   prune(): Promise<void> {
     return this.database.write(async (sql) => {
-      const now = this.now();
+      const now = await this.#time(sql);
       await sql('mails')
         .where('created_at', '<', now - keptMs)
         .delete();
