@@ -11,6 +11,7 @@ const notOfAll = new Set([
   'gateway_store_up',
   'gateway_changes_behind_seconds',
   'gateway_schedule_runs_total',
+  'gateway_plugin_memory_suspected_total',
 ]);
 
 describe('metrics', () => {
