@@ -7,7 +7,7 @@ export interface Fenced {
 const maxBlocks = 100;
 const maxName = 40;
 
-/** A fence behind other text, as models write it: `Like this: ```python`. Markdown has it at the start of a line only. */
+/** A fence after other text, as models write it: `Like this: ```python`. Markdown has fences only at the start of a line. */
 const lateFence = /```([\w+#.-]*)\s*$/;
 
 /**
