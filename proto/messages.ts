@@ -348,7 +348,7 @@ export interface ChildCollection {
 
 export interface CircuitBreaker {
   readonly workspace_id: string;
-  /** Slug of the saved config; absent for one that came with a request. */
+  /** Slug of the saved config; absent for a config that was sent with a request. */
   readonly config?: string | null;
   /** Identifies this version of the config. */
   readonly fingerprint: string;
@@ -383,7 +383,7 @@ export interface Collection {
   readonly etag: string;
 }
 
-/** What is in a collection. */
+/** The contents of a collection. */
 export interface CollectionDetails {
   readonly child_collections_count: number;
   readonly prompts_count: number;
@@ -1544,15 +1544,15 @@ export interface DeploymentAuthSettingsUpdate {
   readonly disable_gateway?: 'true' | 'false' | null;
   /** Workspaces by the subject of a token. */
   readonly jwt_sub_workspace_mapping?: Readonly<Record<string, unknown>> | null;
-  /** Subjects to let in beside those there, at most 1000. */
+  /** Subjects to add to those that are allowed, at most 1000. */
   readonly jwt_subs_allowed: readonly string[];
-  /** Workspaces to let in beside those there: ids or slugs, at most 1000. */
+  /** Workspaces to add to those that are allowed: ids or slugs, at most 1000. */
   readonly workspaces_allowed: readonly string[];
   /** Let every workspace in? Not together with workspaces_allowed. */
   readonly allow_all_workspaces?: boolean | null;
-  /** Workspaces to let in no more: ids or slugs, at most 1000. One must stay, unless all are let in. */
+  /** Workspaces to remove from those that are allowed: ids or slugs, at most 1000. One must remain, unless all are allowed. */
   readonly remove_workspaces_allowed: readonly string[];
-  /** Subjects to let in no more, at most 1000. */
+  /** Subjects to remove from those that are allowed, at most 1000. */
   readonly remove_subs_allowed: readonly string[];
 }
 
@@ -1686,7 +1686,7 @@ export interface ExplainedCache {
   /** Seconds. */
   readonly max_age: number;
   readonly namespace?: string | null;
-  /** Is a new answer asked for in any case? */
+  /** Is a new answer requested even if one is cached? */
   readonly refresh: boolean;
   /** Does the worker that was asked remember an answer to the same request? */
   readonly remembered: boolean;
@@ -1743,7 +1743,7 @@ export interface ExplainedNode {
 export interface Explanation {
   /** Always "explanation". */
   readonly object: string;
-  /** Why the gateway would refuse the request before it came to any target. */
+  /** Why the gateway would refuse the request before it reaches any target. */
   readonly refused?: ExplanationRefusal | null;
   /** Slug of the saved config that would hold. */
   readonly config?: string | null;
@@ -2119,7 +2119,7 @@ export interface GetWorkspaceRequest {
   readonly usage_id?: string | null;
 }
 
-/** Access of all workspaces, those to come too. */
+/** Access of all workspaces, including those created later. */
 export interface GlobalWorkspaceAccess {
   readonly enabled: boolean;
   /** At most one. */
@@ -2128,7 +2128,7 @@ export interface GlobalWorkspaceAccess {
   readonly rate_limits: readonly ProviderRateLimit[];
 }
 
-/** Which requests a graph is about. */
+/** Selects the requests of a graph. */
 export interface GraphRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
@@ -2319,7 +2319,7 @@ export interface Groups {
   readonly data: readonly Group[];
 }
 
-/** Which requests are grouped, and which page of the groups is wanted. */
+/** Selects the requests that are grouped, and a page of the groups. */
 export interface GroupsRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
@@ -2411,7 +2411,7 @@ export interface GuardrailActions {
   readonly passthrough?: 'refuse' | 'allow' | null;
   /** Where the texts of bodies that are passed through are, as in messages[*].content. */
   readonly passthrough_paths: readonly string[];
-  /** When the answer of a stream is judged: `end`, the default, or `incremental`, while it comes, so that it can be redacted and
+  /** When the answer of a stream is judged: `end`, the default, or `incremental`, while it arrives, so that it can be redacted and
    * ended. Checks that need the whole text judge it at the end. */
   readonly stream?: 'end' | 'incremental' | null;
 }
@@ -3113,13 +3113,13 @@ export interface ListLogsRequest {
   readonly workspace_id?: string | null;
   /** One or several, with commas between them. */
   readonly trace_id?: string | null;
-  /** Cursor of an earlier answer: what came in since. */
+  /** Cursor of an earlier answer: returns the rows that arrived since. */
   readonly after?: string | null;
   /** 50 unless given, 1000 at most. */
   readonly limit?: number | null;
   /** As workspace_id. */
   readonly workspace_slug?: string | null;
-  /** When a request came, both times included: 2026-05-01T00:00:00Z. */
+  /** When the request arrived, both times included: 2026-05-01T00:00:00Z. */
   readonly time_of_generation_min?: string | null;
   readonly time_of_generation_max?: string | null;
   /** Input and output together. */
@@ -3139,7 +3139,7 @@ export interface ListLogsRequest {
   readonly weighted_feedback_max?: number | null;
   /** This and the following: several have commas between them. */
   readonly status_code?: string | null;
-  /** The model that answered, else the one asked for. */
+  /** The model that answered, else the requested one. */
   readonly ai_model?: string | null;
   /** Of the form provider__model. */
   readonly ai_org_model?: string | null;
@@ -3174,7 +3174,7 @@ export interface ListLogsResponse {
   readonly data: readonly LogMetrics[];
   /** For `after`. */
   readonly cursor: string;
-  /** All that match; absent unless a page is asked for. */
+  /** All that match; absent unless a page is requested. */
   readonly total?: number | null;
 }
 
@@ -3209,7 +3209,7 @@ export interface ListMailsResponse {
   readonly data: readonly MailMessage[];
 }
 
-/** Whose metadata is meant. Without times: of all requests. */
+/** Selects the requests whose metadata is listed. Without times: all requests. */
 export interface ListMetadataValuesRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
@@ -3715,7 +3715,7 @@ export interface LogAttempt {
   readonly target: string;
   readonly provider: string;
   readonly model?: string | null;
-  /** 0: no answer came. */
+  /** 0: no answer arrived. */
   readonly status: number;
   readonly error?: string | null;
   readonly started_at_ms: number;
@@ -3805,7 +3805,7 @@ export interface LogMetrics {
   readonly is_success: boolean;
   /** The provider that answered. */
   readonly ai_org?: string | null;
-  /** The model that answered, else the one asked for. */
+  /** The model that answered, else the requested one. */
   readonly ai_model?: string | null;
   readonly req_units: number;
   readonly res_units: number;
@@ -4049,7 +4049,7 @@ export interface ModelReplacement {
   readonly to: string;
 }
 
-/** What is left out costs what the unit does that it is a part of: cached input what input does. */
+/** A unit that is left out has the price of the unit that it is part of: cached input that of input. */
 export interface ModelTokenPrices {
   readonly request_token?: TokenPrice | null;
   readonly response_token?: TokenPrice | null;
@@ -4253,7 +4253,7 @@ export interface Price {
   readonly price: number;
 }
 
-/** How a cost comes about: { operation: sum or multiply, operands: [more of these, or { value }] }. Values are
+/** How a cost is computed: { operation: sum or multiply, operands: [more of these, or { value }] }. Values are
  * names such as input_tokens, output_tokens and rates.request_token. */
 export interface PriceCalculation {
   readonly request?: Readonly<Record<string, unknown>> | null;
@@ -4324,7 +4324,7 @@ export interface Provider {
 
 /** A rate limit of a provider: the shortest unit is a minute. */
 export interface ProviderRateLimit {
-  /** What is counted; `concurrency`: requests under way at the same time. */
+  /** The unit that is counted; `concurrency`: requests at the same time. */
   readonly type: 'requests' | 'tokens' | 'concurrency';
   /** Per minute, hour, day or week; required unless the type is `concurrency`, which has none. */
   readonly unit?: 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
@@ -4335,7 +4335,7 @@ export interface ProviderRateLimit {
 
 /** How many requests or tokens may pass in a second, minute, hour, day or week. */
 export interface RateLimit {
-  /** What is counted; `concurrency`: requests under way at the same time. */
+  /** The unit that is counted; `concurrency`: requests at the same time. */
   readonly type: 'requests' | 'tokens' | 'concurrency';
   /** Per second, minute, hour, day or week; required unless the type is `concurrency`, which has none. */
   readonly unit?: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
@@ -4399,7 +4399,7 @@ export interface ReconcileUsageRequest {
   readonly threshold_usd?: string | null;
   /** Differences of a day's cost of a key and model up to so many US dollars are none; 0 unless given. */
   readonly tolerance_usd?: string | null;
-  /** What is compared: what the export has, unless given; both of an export without usage. */
+  /** What is compared. Default: the figures in the export; both, if the export has no usage. */
   readonly compare: readonly ('tokens' | 'costs')[];
   /** Other keys of the whole export, where it is sent in several parts. */
   readonly keys: readonly string[];
@@ -5072,7 +5072,7 @@ export interface UpdateApiKeyRequest {
   readonly rotation_policy?: RotationPolicy | null;
   /** Set the usage to 0, and an exhausted key active? */
   readonly reset_usage?: boolean | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5110,7 +5110,7 @@ export interface UpdateCollectionRequest {
   readonly parent_collection_id?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5166,7 +5166,7 @@ export interface UpdateDeploymentRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5198,7 +5198,7 @@ export interface UpdateGuardrailRequest {
   readonly actions?: GuardrailActions | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5209,7 +5209,7 @@ export interface UpdateIntegrationModelsRequest {
   readonly slug: string;
   /** At most 1000; each slug once. */
   readonly models: readonly IntegrationModelUpdate[];
-  /** Let every model through, those to come too? */
+  /** Allow every model, including models that are added later? */
   readonly allow_all_models?: boolean | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
@@ -5236,7 +5236,7 @@ export interface UpdateIntegrationRequest {
   readonly ai_provider_id?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5249,7 +5249,7 @@ export interface UpdateIntegrationWorkspacesRequest {
   readonly slug: string;
   /** At most 1000; each workspace once. */
   readonly workspaces: readonly IntegrationWorkspaceUpdate[];
-  /** Access of all workspaces, those to come too. As it is, unless given. */
+  /** Access of all workspaces, including those created later. Unchanged, unless given. */
   readonly global_workspace_access?: GlobalWorkspaceAccess | null;
   /** Give global_workspace_access to workspaces that have their own access too? */
   readonly override_existing_workspace_access?: boolean | null;
@@ -5272,7 +5272,7 @@ export interface UpdateLabelRequest {
   readonly color_code?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5333,7 +5333,7 @@ export interface UpdateOrganisationDefaultsRequest {
   readonly input_guardrails: readonly string[];
   /** Ids or slugs of the organisation's guardrails, at most 100. */
   readonly output_guardrails: readonly string[];
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
 }
 
@@ -5346,7 +5346,7 @@ export interface UpdateOrganisationRequest {
   readonly settings?: OrganisationSettings | null;
   /** Its fields that are absent stay as they are. */
   readonly security_settings?: SecuritySettings | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5375,7 +5375,7 @@ export interface UpdatePluginRequest {
   readonly organisation_id?: string | null;
   /** Replaces them all; at most 100. */
   readonly secret_mappings: readonly SecretMapping[];
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5491,7 +5491,7 @@ export interface UpdateProviderRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Replaces them all; at most 100. */
   readonly secret_mappings: readonly SecretMapping[];
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5522,7 +5522,7 @@ export interface UpdateRateLimitsPolicyRequest {
   readonly workspace_id?: string | null;
   /** true: what is beyond it is counted and reported, and nothing is refused. */
   readonly shadow?: boolean | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5537,7 +5537,7 @@ export interface UpdateSavedFilterRequest {
   readonly filters?: Readonly<Record<string, unknown>> | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5609,7 +5609,7 @@ export interface UpdateUsageLimitsPolicyRequest {
   readonly workspace_id?: string | null;
   /** true: what is beyond it is counted and reported, and nothing is refused. */
   readonly shadow?: boolean | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5624,7 +5624,7 @@ export interface UpdateUserRequest {
   readonly role?: 'owner' | 'admin' | 'member' | null;
   /** Joins these workspaces, or changes the role there; other workspaces stay. */
   readonly workspaces: readonly WorkspaceRole[];
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5740,7 +5740,7 @@ export interface UpdateVirtualKeyRequest {
   readonly oracle_private_key?: string | null;
   /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -5793,7 +5793,7 @@ export interface UpdateWorkspaceRequest {
   readonly settings?: WorkspaceSettings | null;
   /** Set the usage to 0? */
   readonly reset_usage?: boolean | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change. A field that is listed here and absent from the request is cleared. Default: all fields in the request. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
@@ -6178,7 +6178,7 @@ export interface WorkspaceRole {
 export interface WorkspaceSettings {
   /** Life of a user's new key in seconds; 0: without end. */
   readonly user_api_key_ttl?: number | null;
-  /** Longest life that may be asked for, in seconds; 0: any. */
+  /** Longest lifetime that may be requested, in seconds; 0: any. */
   readonly user_api_key_max_ttl?: number | null;
   /** Keys that each user may have; -1: any number. */
   readonly user_api_key_count?: number | null;
@@ -6297,7 +6297,7 @@ export interface AdminServices {
     GroupWorkspaces: [GroupsRequest, WorkspaceGroups];
     /** Values of one name of metadata, with their requests, most requests first. */
     GroupMetadata: [GroupMetadataRequest, MetadataGroups];
-    /** Requests by what they have in common, most requests first unless another order is asked for. */
+    /** Requests by what they have in common, most requests first unless another order is requested. */
     GroupBy: [GroupByRequest, Groups];
     /** What requests would have cost if other models had answered them, by today's prices. Changes nothing. */
     WhatIf: [WhatIfRequest, WhatIfAnswer];
@@ -6506,7 +6506,7 @@ export interface AdminServices {
     GetLabel: [GetLabelRequest, Label];
     /** Changes a label. Absent fields stay as they are. */
     UpdateLabel: [UpdateLabelRequest, UpdateLabelResponse];
-    /** Deletes a label for good. production, staging and development stay. */
+    /** Deletes a label permanently. production, staging and development stay. */
     DeleteLabel: [DeleteLabelRequest, DeleteLabelResponse];
   };
   /** Logs of a workspace, written to a file. */
@@ -6519,7 +6519,7 @@ export interface AdminServices {
     GetFieldRestrictions: [GetFieldRestrictionsRequest, FieldRestrictions];
     /** Returns an export. */
     GetLogExport: [GetLogExportRequest, LogExport];
-    /** Changes a draft. What is absent stays as they are; `filters` is replaced as a whole. */
+    /** Changes a draft. Absent fields stay as they are; `filters` is replaced as a whole. */
     UpdateLogExport: [UpdateLogExportRequest, LogExportAnswer];
     /** Starts a draft: its file is written, with what the caller may see by then. */
     StartLogExport: [StartLogExportRequest, LogExportMessage];
@@ -6532,7 +6532,7 @@ export interface AdminServices {
   };
   /** Requests that passed through the gateway, with their answers and costs. */
   Logs: {
-    /** Lists requests, newest first unless `order_by` is given; with `after` in the order in which they came in. */
+    /** Lists requests, newest first unless `order_by` is given; with `after` in the order of their arrival. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
     /** Returns one request, with its attempts and, where they were kept, its bodies. */
     GetLog: [GetLogRequest, Log];
@@ -6559,7 +6559,7 @@ export interface AdminServices {
     GetMail: [GetMailRequest, MailMessage];
     /** Sends a mail that has failed again, now and for another 24 hours. */
     RetryMail: [RetryMailRequest, MailMessage];
-    /** Sends a test mail. It is sent after the answer: look at its status. */
+    /** Sends a test mail. It is sent after the answer; see its status for the result. */
     TestMail: [TestMailRequest, MailMessage];
   };
   /** Prices of an organisation's own. */
@@ -6604,7 +6604,7 @@ export interface AdminServices {
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
   };
-  /** Credentials of partners that guardrails ask. */
+  /** Credentials of partners whose services guardrails call. */
   Plugins: {
     /** Stores the organisation's credentials of a partner. Each partner has at most one entry. */
     CreatePlugin: [CreatePluginRequest, CreatedPlugin];
@@ -6627,14 +6627,14 @@ export interface AdminServices {
     GetProvider: [GetProviderRequest, Provider];
     /** Changes a provider. Absent fields stay as they are. */
     UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
-    /** Deletes a provider for good, its own credential too. */
+    /** Deletes a provider permanently, including its own credential. */
     DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
   };
   /** Rate limits over requests that share something: a key, a model, a metadata value. */
   RateLimitsPolicies: {
     /** Makes a policy. It holds from the next request on. */
     CreateRateLimitsPolicy: [CreateRateLimitsPolicyRequest, CreatedRateLimitsPolicy];
-    /** Lists the active policies, unless another status is asked for. */
+    /** Lists the active policies, unless another status is requested. */
     ListRateLimitsPolicies: [ListRateLimitsPoliciesRequest, ListRateLimitsPoliciesResponse];
     /** Returns a policy. */
     GetRateLimitsPolicy: [GetRateLimitsPolicyRequest, RateLimitsPolicy];
@@ -6744,7 +6744,7 @@ export interface AdminServices {
   UsageLimitsPolicies: {
     /** Makes a policy. It counts from the next request on. */
     CreateUsageLimitsPolicy: [CreateUsageLimitsPolicyRequest, CreatedUsageLimitsPolicy];
-    /** Lists the active policies, unless another status is asked for. */
+    /** Lists the active policies, unless another status is requested. */
     ListUsageLimitsPolicies: [ListUsageLimitsPoliciesRequest, ListUsageLimitsPoliciesResponse];
     /** Returns a policy and, on request, the state of its counters. */
     GetUsageLimitsPolicy: [GetUsageLimitsPolicyRequest, UsageLimitsPolicy];
@@ -6767,7 +6767,7 @@ export interface AdminServices {
     GetVirtualKey: [GetVirtualKeyRequest, VirtualKey];
     /** Changes a virtual key. Absent fields stay as they are. */
     UpdateVirtualKey: [UpdateVirtualKeyRequest, UpdateVirtualKeyResponse];
-    /** Deletes it for good, its credential too. */
+    /** Deletes it permanently, including its credential. */
     DeleteVirtualKey: [DeleteVirtualKeyRequest, DeleteVirtualKeyResponse];
     /** Makes an integration of its credential; calls go on as before. */
     MigrateVirtualKey: [MigrateVirtualKeyRequest, MigrateVirtualKeyResponse];
