@@ -35,7 +35,7 @@ export default defineStage({
       minimum: 1,
       maximum: longestSeconds,
       default: longestSeconds,
-      doc: 'No answer is cached for longer, even where a config or header asks for it.',
+      doc: 'No answer is cached for longer, even if a config or header requests it.',
     },
     waitMs: {
       unit: 'milliseconds',
@@ -56,14 +56,14 @@ export default defineStage({
       minimum: 0,
       maximum: 1024 * 1024 * mebibyte,
       default: 256 * mebibyte,
-      doc: 'Vectors of questions kept for the semantic cache; 0: none, and nothing is found by its meaning.',
+      doc: 'Vectors of questions kept for the semantic cache; 0: none, so that the semantic cache finds nothing.',
     },
     checkPercent: {
       unit: 'percent',
       minimum: 0,
       maximum: 100,
       default: 1,
-      doc: "Share of the semantic cache's hits that are checked against a fresh answer, at the price of that answer.",
+      doc: "Percentage of the semantic cache's hits that are compared with a new answer, whose cost is added.",
     },
   },
   replyHeaders: {

@@ -25,7 +25,7 @@ export default defineStage({
       minimum: 1,
       maximum: 64,
       default: 2,
-      doc: 'Threads that run checks, for each data worker. They are started when they are needed.',
+      doc: 'Threads that run checks, for each data worker. They are started on demand.',
     },
     threadHeapMegabytes: {
       unit: 'count',
@@ -46,14 +46,14 @@ export default defineStage({
       minimum: mebibyte,
       maximum: 4096 * mebibyte,
       default: 128 * mebibyte,
-      doc: 'Length of these texts together.',
+      doc: 'Total length of these texts.',
     },
     streamHoldMs: {
       unit: 'milliseconds',
       minimum: 10,
       maximum: 10_000,
       default: 1000,
-      doc: 'How long the end of a streamed text is held back until it is known whether a value that is searched for begins there.',
+      doc: 'How long the end of a streamed text is held back if a value that is searched for may begin there.',
     },
   },
   errors: {

@@ -22,7 +22,7 @@ export default defineStage({
       pattern: '^(local_share|closed)$',
       wanted: 'must be local_share or closed',
       default: 'local_share',
-      doc: 'Limits of several nodes while Redis is away: `local_share` lets each node count for itself up to its share of every limit; `closed` refuses requests that have a limit.',
+      doc: 'Limits of several nodes while Redis is unavailable: `local_share` lets each node count for itself up to its share of every limit; `closed` refuses requests that have a limit.',
     },
   },
   errors: {

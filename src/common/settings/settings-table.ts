@@ -112,7 +112,7 @@ export const table = {
   nodeName: setting(
     text('name', '^[A-Za-z0-9][A-Za-z0-9._:-]{0,252}$', 'must be letters, digits, dots, dashes and colons'),
     hostname().replace(/[^A-Za-z0-9._:-]/g, '-') || 'node',
-    'What people call this node, where several share one PostgreSQL.',
+    'Name of this node for people, if several share one PostgreSQL.',
     { fallbackText: "the machine's host name" },
   ),
   role: setting(
@@ -195,12 +195,12 @@ export const table = {
   deploymentSecret: setting(
     secret('^hgd_[A-Za-z0-9_-]{20,}$', 'must be the secret of a deployment (hgd_…)'),
     null,
-    'Secret of the deployment that this gateway is: it reports as that one, and serves whom its record lets in.',
+    'Secret of the deployment that this gateway belongs to: the gateway reports as that deployment, and serves the callers that its record allows.',
   ),
   adminKey: setting(
     secret('^\\S+$', 'must be one word'),
     null,
-    'Key that the commands of administration sign in with.',
+    'Key that administration commands authenticate with.',
     { fallbackText: 'that of first-keys.json, where it exists' },
   ),
   simulated: setting(
@@ -256,7 +256,7 @@ export const table = {
   headersTimeoutMs: setting(
     milliseconds,
     600_000,
-    'Wait from the request sent to the head of the answer, which a provider that does not stream gives last; 0 turns it off.',
+    'Wait from the end of the request to the head of the answer, which a provider that does not stream sends only with the whole answer; 0 turns it off.',
   ),
   firstTokenTimeoutMs: setting(
     milliseconds,
@@ -264,7 +264,7 @@ export const table = {
     'Wait from the head of an answer to its first byte; 0 turns it off.',
   ),
   idleTimeoutMs: setting(milliseconds, 120_000, 'Wait between two chunks of an answer; 0 turns it off.'),
-  writeTimeoutMs: setting(milliseconds, 30_000, 'A client that takes no byte for this long is cut.'),
+  writeTimeoutMs: setting(milliseconds, 30_000, 'A client that reads no byte for this long is disconnected.'),
   whenClientLeaves: setting(
     choice('cancel', 'finish'),
     'cancel',
@@ -273,7 +273,7 @@ export const table = {
   drainTimeoutMs: setting(
     milliseconds,
     30_000,
-    'How long calls in flight may go on after SIGTERM, SIGINT or SIGHUP before they are cut.',
+    'How long calls in flight may continue after SIGTERM, SIGINT or SIGHUP before they are cancelled.',
   ),
   drainDelayMs: setting(
     milliseconds,
@@ -294,7 +294,7 @@ export const table = {
   prices: setting<PriceSettings, PriceSettings>(
     prices,
     noPrices,
-    'Prices of your own, which go before the built-in ones, in dollars for a million tokens: {provider: {model: {input, output, cached, cache_write, above: {tokens, input, output, …}}}}.',
+    'Your own prices, which take precedence over the built-in ones, in dollars for a million tokens: {provider: {model: {input, output, cached, cache_write, above: {tokens, input, output, …}}}}.',
     { fallbackText: 'none' },
   ),
   databaseUrl: setting(
@@ -311,7 +311,7 @@ export const table = {
   staleMaxS: setting(
     whole('seconds', 1, 31_536_000),
     86_400,
-    'How long a node serves without PostgreSQL, by the keys, configs and providers that it has looked up before. Then it answers 503 until PostgreSQL is back.',
+    'How long a node serves without PostgreSQL, with the keys, configs and providers that it has looked up before. Then it answers 503 until PostgreSQL is back.',
   ),
   ledgerDatabaseUrl: setting(
     secret('^postgres(ql)?://', 'must be a postgres:// URL'),
@@ -342,7 +342,7 @@ export const table = {
   redisUrl: setting(
     checkedSecret(redisUrlProblems),
     null,
-    'Redis (6 or later) for what nodes share: circuit breakers, cache, shared state of plugins. Also redis-cluster:// and redis-sentinel://, and rediss… with TLS: docs/nodes.md. A node goes on by itself while it is away.',
+    'Redis (6 or later) for what nodes share: circuit breakers, cache, shared state of plugins. Also redis-cluster:// and redis-sentinel://, and rediss… with TLS: docs/nodes.md. While it is unavailable, each node works by itself.',
     { env: 'REDIS_URL' },
   ),
   alertWebhook: setting(
@@ -353,7 +353,7 @@ export const table = {
   alertWebhookSecret: setting(
     secret('^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', 'must be whsec_ and the base64 text of 24 to 64 bytes'),
     null,
-    'What calls of alert_webhook are signed with, as Standard Webhooks does: whsec_ and the base64 text of 24 to 64 random bytes.',
+    'Secret that signs calls of alert_webhook, as defined by Standard Webhooks: whsec_ and the base64 text of 24 to 64 random bytes.',
   ),
   logSinks: setting(
     checkedSecret(logSinkProblems),
@@ -369,7 +369,7 @@ export const table = {
   otelExporterOtlpEndpoint: setting(
     text('URL', '^https?://[^\\s@]+$', 'must be an http:// or https:// URL'),
     null,
-    'Collector of OpenTelemetry that gets a span for each request and each call to a provider; docs/telemetry.md.',
+    'OpenTelemetry collector that gets spans of requests, calls to providers, guardrails and cache lookups; docs/telemetry.md.',
     { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
   ),
   otelExporterOtlpProtocol: setting(
