@@ -148,7 +148,7 @@ class Cache {
       : this.#find(x, asked, key);
   }
 
-  /** What would be looked up; the shared store is not asked. */
+  /** The lookup that would be made; the shared store is not queried. */
   async plan(x: Exchange): Promise<PlannedCache | null> {
     const asked = this.reader.read(x);
     if (asked === null) return null;
@@ -195,7 +195,7 @@ class Cache {
     return asked.rule.mode === 'semantic' && !flight.isOver ? this.#resemble(flight) : undefined;
   }
 
-  /** Looks for the answer to a question with the same meaning. */
+  /** Searches for the answer to a question with the same meaning. */
   async #resemble(flight: Flight): Promise<Reply | undefined> {
     await this.#question(flight);
     const { x, asked, question } = flight;

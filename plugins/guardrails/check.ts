@@ -27,11 +27,11 @@ export interface ModerationRequest {
 /** The request, and the way to other services. */
 export interface RemoteContext extends RequestContext {
   /**
-   * Sends a request of the check's own, under the rules for addresses that callers choose. Rejects where no whole answer came
+   * Sends a request of the check's own, under the rules for addresses that callers choose. Rejects if no complete answer arrived
    * before the check's deadline.
    */
   send(request: CheckRequest): Promise<CheckReply>;
-  /** Asks a provider of the workspace for moderation, in OpenAI's format. Rejects where none answers. */
+  /** Sends texts to a provider of the workspace for moderation, in OpenAI's format. Rejects if none answers. */
   moderate(request: ModerationRequest): Promise<JsonObject>;
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
@@ -78,7 +78,7 @@ export interface RequestCheck extends Runs<RequestContext, CheckResult> {
   readonly runs: 'request';
 }
 
-/** A check that asks another service. Its deadline is its parameter `timeout` or `timeoutMs`. */
+/** A check that calls another service. Its deadline is its parameter `timeout` or `timeoutMs`. */
 export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly runs: 'remote';
   /** The partner whose credentials it gets (`src/common/guardrails/partners.ts`). */

@@ -61,8 +61,8 @@ const sweepMs = 50;
 type Host = HostWith<'tokens' | 'channel' | 'costs'>;
 
 /**
- * The one place where requests are let through or refused. A request takes from the permits that this worker has; where
- * those do not suffice, the control process is asked for all that is missing at once, which grants all of it or none.
+ * The only place where requests are admitted or refused. A request uses permits that this worker has; if they do not
+ * suffice, one message requests all missing ones from the control process, which grants all or none.
  */
 export class LimitAdmission {
   readonly table: PermitTable;
@@ -260,7 +260,7 @@ export class LimitAdmission {
       const { limit, amount } = refused;
       const { permits } = limit;
       permits.isUsedUp = permits.isBudget && answer.remaining < 1;
-      // Requests under way may end at any time: until they are asked for again. So may those that hold back of a budget.
+      // Requests in flight may end at any time, and so may those that reserve a part of a budget: permits are then requested again.
       const waitMs = limit.rule.measure === 'concurrency' || permits.isBudget ? null : answer.waitMs;
       permits.refused = {
         needed: neededOf(limit, amount, expected),
@@ -281,12 +281,12 @@ export class LimitAdmission {
       held.taken.push({ limit, amount, slot, attempt });
       if (!grant.isWithin) this.#wouldRefuse(x, rule);
     }
-    // The client has gone while it waited, and what it held was settled: so is what has just come.
+    // The client disconnected meanwhile, and its reservation was settled: settle what was granted now, too.
     if (held.isSettled) this.settle(x);
     else this.#has(x, held);
   }
 
-  /** Gives back what was taken for a request that goes no further now. */
+  /** Returns what was taken for a request that is refused now. */
   #undo(x: Exchange, before: readonly Taken[]): void {
     if (before.length === 0) return;
     const { taken } = x.get(takenSlot);

@@ -152,7 +152,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
           ofKey === undefined &&
           isNone
         ) {
-          // The key may have limits of its own, which `request` looks at.
+          // The key may have its own limits, which `request` checks.
           if (exempt.has(x.principal, null)) exempt.add(x.principal, attempt.slug);
           return;
         }

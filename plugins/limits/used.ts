@@ -25,7 +25,7 @@ export const nanosOf = (picodollars: number): number => Math.ceil(picodollars / 
 
 export const wasSent = ({ endedAt, status }: Attempt): boolean => endedAt !== null || status !== 0;
 
-/** It has failed, and nothing is owed for it. One that was given up before its answer is owed what is counted at the end. */
+/** It has failed, and nothing is owed for it. One that was cancelled before its answer is owed what is counted at the end. */
 export const isForNothing = ({ error, endedAt, status, usage, received }: Attempt): boolean =>
   usage === null &&
   (error !== null || endedAt !== null) &&

@@ -139,7 +139,7 @@ function configSchema(): EditorSchema {
 const special: Readonly<Record<string, Readonly<Record<string, EditorSchema>>>> = {
   Plugin: {
     credentials: {
-      description: 'What the partner is called with. Secrets only by reference.',
+      description: 'Credentials for calls to the partner. Secrets only by reference.',
       type: 'object',
       additionalProperties: { anyOf: [secret, { type: 'string' }] },
     },

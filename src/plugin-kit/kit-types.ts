@@ -19,7 +19,7 @@ export interface InjectedRequest {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Text is sent as it is, an object as JSON. Absent: one message, `Hello`, in the path's format. */
   readonly body?: string | object;
-  /** Of a body that is absent: is a stream asked for? */
+  /** For an absent body: is a stream requested? */
   readonly stream?: boolean;
   /** The routing config; the provider `@simulated` where absent. */
   readonly config?: object;

@@ -13,7 +13,7 @@ export class VerdictRecorder {
 
   constructor(readonly host: Host) {}
 
-  /** All outcomes of an exchange so far. `informed`: those that came too late to refuse anything. */
+  /** All outcomes of an exchange so far. `informed`: those that were too late to refuse anything. */
   record(x: Exchange, outcomes: readonly HookOutcome[], informed: ReadonlySet<HookOutcome>): void {
     if (outcomes.length === 0) return;
     let isPlain = true;

@@ -97,7 +97,7 @@ export interface Reply {
   readonly headers: HeaderList;
   /** Whole, or as it arrives, or none. */
   readonly body: Buffer | string | Source | null;
-  /** Does the body come as server-sent events? */
+  /** Is the body a stream of server-sent events? */
   readonly events: boolean;
   /** The source of an error answer; null on success. */
   readonly errorOrigin: 'gateway' | 'provider' | null;
@@ -154,10 +154,10 @@ export class Exchange {
   answeredBy: Attempt | null = null;
   /** The usage of `answeredBy`, set when the exchange has ended; the usage of other attempts is in their entries. */
   usage: Usage = nothingUsed;
-  /** The model the client asked for, and the one that answered. */
+  /** The model that the client requested, and the one that answered. */
   modelAsked: string | null = null;
   modelUsed: string | null = null;
-  /** Did the client ask for a stream? */
+  /** Did the client request a stream? */
   streaming = false;
   /** The target whose answer the client gets. */
   target: Target | null = null;

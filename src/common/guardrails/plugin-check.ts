@@ -31,7 +31,7 @@ export interface PluginCheckContext {
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
   /**
-   * Sends a request, under the rules for addresses that callers choose (docs/providers.md). Rejects where no whole answer came
+   * Sends a request, under the rules for addresses that callers choose (docs/providers.md). Rejects if no complete answer arrived
    * before the deadline.
    */
   send(request: CheckRequest): Promise<CheckReply>;

@@ -14,7 +14,7 @@ export interface SecretRequest {
   readonly body: Buffer | null;
 }
 
-/** Sends a request under the rules for stored addresses. Rejects where no whole answer came. */
+/** Sends a request under the rules for stored addresses. Rejects if no complete answer arrived. */
 export type SecretAsk = (
   request: SecretRequest,
 ) => Promise<{ readonly status: number; readonly body: Buffer }>;

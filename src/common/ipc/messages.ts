@@ -185,7 +185,7 @@ export interface Dropped {
   lines: number;
 }
 
-/** A part of a body. `broken`: the rest will not come. */
+/** A part of a body. `broken`: the rest will not arrive. */
 export interface AdminPiece {
   piece: Buffer;
   last: boolean;
@@ -195,7 +195,7 @@ export interface AdminPiece {
 export type FromControl =
   | { t: 'init'; init: WorkerInit }
   | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
-  /** The lookup itself failed (store away): the worker answers 503. */
+  /** The lookup itself failed (the store is unavailable): the worker answers 503. */
   | { t: 'failed'; id: number }
   | { t: 'forget'; id: number; what: Forget[] }
   | { t: 'explain'; id: number; asked: ToExplain }
@@ -204,7 +204,7 @@ export type FromControl =
   /** Another worker has replaced it: it accepts no new connections, and ends when the open ones have ended. */
   | { t: 'retire' }
   | { t: 'drain'; deadlineMs: number }
-  /** Sets these custom plugins up; the worker answers with `plugins-ready`, and goes on with the present ones. */
+  /** Sets these custom plugins up; the worker answers with `plugins-ready`, and keeps using the present ones. */
   | { t: 'plugins'; id: number; insert: readonly InsertedPlugin[] }
   /** Every worker has answered: new requests get them, or they are dropped. */
   | { t: 'plugins-go'; commit: boolean }
@@ -222,7 +222,7 @@ export type FromWorker =
   | { t: 'explained'; id: number; value: Explained | null }
   | { t: 'shared-question'; id: number; kind: QuestionKind; question: unknown }
   | { t: 'shared-news'; kind: NewsKind; news: unknown }
-  /** An administration request that came in over REST; its body follows. */
+  /** An administration request that arrived over REST; its body follows. */
   | {
       t: 'admin';
       id: number;

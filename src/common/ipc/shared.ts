@@ -73,7 +73,7 @@ export type SharedAnswer<K extends QuestionKind> = SharedQuestions[K]['answer'];
 export interface QuestionLimits<K extends QuestionKind> {
   /** Milliseconds after which the question rejects; 5,000 by default. */
   readonly withinMs?: number;
-  /** Called with an answer that comes later all the same, for what has to be undone then. */
+  /** Called with an answer that arrives later, to undo its effect. */
   readonly late?: (answer: SharedAnswer<K>) => void;
 }
 

@@ -279,7 +279,7 @@ export const attemptFields = [
 
 /** What all rows of a journal file have in common: the first line of the file has it. */
 export const fileFields = [
-  // No line has it, so only rows that are read back are asked for it.
+  // Lines do not have it: it is only read from stored rows.
   maybeText('node_id', 'node that served the request', (row) => (row as LedgerRow).node, { since: 4 }),
 ] as const;
 

@@ -8,9 +8,9 @@ import type { Intent, Settlement, StepTimes } from './record.js';
 
 /**
  * Lines of the journal: a letter for the kind of record, and JSON in ASCII, so that a text's length is its size in bytes.
- * A torn line is never taken for a record: no proper prefix of a JSON array is JSON.
+ * A torn line is never read as a record: no proper prefix of a JSON array is JSON.
  *
- * `S[[context …],row …,{rest}]`: the fields of a settlement, in the order of the table. After the array comes its length,
+ * `S[[context …],row …,{rest}]`: the fields of a settlement, in the order of the table. After the array follows its length,
  * and after a comma where the row's own fields begin, if its id and its trace fit their slots unescaped. So a reader need not
  * parse the line, not even to find out whether it is whole: a torn line followed by another is longer than the length of
  * the other.

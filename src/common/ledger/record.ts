@@ -57,7 +57,7 @@ export interface Settlement {
   readonly method: string;
   readonly path: string;
   readonly provider: string | null;
-  /** Of the stored provider that answered, or was asked last; null: none, or not recorded by the version that wrote it. */
+  /** Of the stored provider that answered, or was called last; null: none, or not recorded by the version that wrote it. */
   readonly slug: string | null;
   /** Slug of that provider's integration; null: it has none, or an earlier version wrote the row. */
   readonly integration: string | null;
@@ -150,7 +150,7 @@ export interface LoggedCall {
 /** The id of the logged bodies of a request's call to a provider, if they differ from the client's. */
 export const providerBodiesId = (id: string): string => `${id}/provider`;
 
-/** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
+/** Bodies for the journal: unchanged bytes, kept by reference until they are written, or a text. */
 export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
   /** JSON of `LoggedHeaders` in ASCII, copied before `keepBodies` returns; absent: none are kept. */
   readonly headers?: Buffer | undefined;
@@ -179,7 +179,7 @@ export interface Journal {
   readonly healthy: boolean;
   /** Intents and settlements that could not even wait in memory. */
   readonly dropped: number;
-  /** Bodies given up because the disk did not keep up. */
+  /** Bodies that were dropped because the disk did not keep up. */
   readonly droppedBodies: number;
   close(): void;
 }
@@ -196,14 +196,14 @@ export interface LedgerFilter {
   readonly org: string;
   readonly workspace?: string;
   readonly trace?: string;
-  /** Ids of the gateway keys whose requests are meant; none: nothing is. */
+  /** Ids of the gateway keys whose requests are selected; empty: none. */
   readonly keys?: readonly string[];
   /** Only rows ingested after this cursor, of `LedgerPage`; '0' is the beginning. */
   readonly after?: string;
   readonly limit: number;
 }
 
-/** Rows, and the cursor after which to ask for the next. What it means is the ledger's own affair. */
+/** Rows, and the cursor for the next ones, which only the ledger can interpret. */
 export interface LedgerPage {
   readonly rows: readonly LedgerRow[];
   readonly cursor: string;
@@ -213,9 +213,9 @@ export interface LedgerPage {
 
 export interface LogPage {
   readonly rows: readonly LedgerRow[];
-  /** null: it was not asked for. */
+  /** null: it was not requested. */
   readonly total: number | null;
-  /** After which what comes in later is asked for. */
+  /** The cursor for rows that arrive later. */
   readonly cursor: string;
 }
 
@@ -225,18 +225,18 @@ export const isCursor = (text: string): boolean => /^\d{1,19}(?:\.\d{1,10}(?:~[\
 export interface LedgerReader {
   /** Newest first, or in the order of ingestion when `after` is given. */
   recent(filter: LedgerFilter): Promise<LedgerPage>;
-  /** A page of what is in sight, in any order. */
+  /** A page of the visible rows, in any order. */
   page(query: LogQuery): Promise<LogPage>;
-  /** What came in after a cursor, in that order. */
+  /** The rows that arrived after a cursor, in that order. */
   follow(following: LogFollowing): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
   /** `ofProvider`: the bodies of its call to a provider, if they were logged separately. */
   bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null>;
-  /** Sums over a stretch of at most a day (UTC); a group may come several times. */
+  /** Sums over at most a day (UTC); a group may occur several times. */
   usage(filter: UsageFilter): Promise<readonly LedgerUsage[]>;
 }
 
-/** A stretch of at most a day (UTC) whose usage is asked for. Tenant first. */
+/** A range of at most a day (UTC) whose usage is requested. Tenant first. */
 export interface UsageFilter {
   readonly org: string;
   readonly workspace?: string;

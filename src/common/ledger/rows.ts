@@ -270,7 +270,7 @@ export const blankRow: LedgerRow = {
   steps: null,
 };
 
-/** The row that an intent becomes when no settlement ever comes. */
+/** The row of an intent that is never settled. */
 export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
   ...blankRow,
   state: 'unknown',

@@ -11,7 +11,7 @@ interface DeclaredSchedule {
 const own: Readonly<Record<string, DeclaredSchedule>> = {
   prune: { seconds: 600, doc: 'removes records whose time is over' },
   'log-sinks': { seconds: 5, doc: 'sends rows of requests to `log_sinks`; a run lasts up to ten minutes' },
-  'log-exports': { seconds: 15, doc: 'goes on with exports of logs that a node left unfinished' },
+  'log-exports': { seconds: 15, doc: 'continues exports of logs that another node did not finish' },
   'key-rotation': {
     seconds: 10,
     doc: 'rotates keys, ends old secrets, and notifies people before and after',

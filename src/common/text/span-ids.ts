@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 const traceId = /^(?!0{32})[0-9a-f]{32}$/;
 const spanId = /^(?!0{16})[0-9a-f]{16}$/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-9a-f][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** The last one that was found to be a UUID: trace and span of a request are mostly asked for by the same id. */
+/** The last id that was a UUID: trace and span of a request are mostly requested with the same id. */
 let known = '';
 
 function isUuid(text: string): boolean {

@@ -3,7 +3,7 @@ import { validDays } from './rollups/valid-days.js';
 import { askDatabase } from './statements/ask.js';
 import type { AnalyticsDatabase, RolledKind, SelectedFigures } from './statements/dialect.js';
 
-/** What is asked of the ledger in PostgreSQL. */
+/** Analytics queries of a ledger in PostgreSQL. */
 export interface StatementReader {
   /** Rows of one statement. Throws the coded error `store_unavailable`, within 6 s. */
   read<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]>;
@@ -18,7 +18,7 @@ const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
 /** A single row with a NUL would make the query fail. */
 const metadataWithoutNul = "(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata END)";
 
-/** Sums over the feedback that counts at a request: asked for only where a statement names them. */
+/** Sums over the feedback of a request; joined only if a statement names them. */
 const ofFeedback = (sum: string): string =>
   `(SELECT ${sum} FROM feedbacks WHERE feedbacks.org = exchanges.org AND feedbacks.row_id = exchanges.id)`;
 const weight = 'feedbacks.weight / 1000000000.0::double precision';

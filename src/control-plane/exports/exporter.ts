@@ -47,12 +47,12 @@ const holdMs = 30_000;
 const signMs = 2000;
 /** One that ended so many processes is not begun again. */
 const mostRuns = 100;
-/** After a start was asked for, it is looked for so often: it is there when its unit of work has ended. */
+/** How often a requested export is looked up: it exists when its unit of work has ended. */
 const looksMs = [30, 200, 1000, 5000];
 
 /** How long files of failed and stopped exports, which no one reads, are kept. */
 const keepUnfinishedMs = 3_600_000;
-/** Files that are removed before the store is asked again. */
+/** Files that are removed before the store is read again. */
 const removedAtOnce = 100;
 
 /** Its export was stopped, or belongs to another node by now. */
@@ -61,7 +61,7 @@ class NotOurs extends Error {}
 export const exportFileName = ({ organisationId, id, format }: LogExport): string =>
   `${organisationId}/${id}.${format}`;
 
-/** Writes the exports that were started, one after the other. One that was cut off is begun again, here or on another node. */
+/** Writes the exports that were started, one after the other. An interrupted one is started again, here or on another node. */
 export class LogExporter {
   readonly #options: LogExporterOptions;
   readonly #stopping = new AbortController();

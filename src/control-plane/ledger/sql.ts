@@ -183,7 +183,7 @@ class SqliteLedger implements BudgetLedger {
     const charged = await this.#charges.after(batch, last, inserted, Date.now());
     if (newest !== null) await this.#placing.after(step, batch, [newest]);
     for (const { writer: process, intent } of opened) {
-      // One that came after its own settlement is not open.
+      // An intent that arrived after its own settlement is not open.
       await writer.run(
         `INSERT OR REPLACE INTO open_intents (id, writer, intent) SELECT ?1, ?2, ?3
           WHERE NOT EXISTS (SELECT 1 FROM exchanges WHERE id = ?1)`,

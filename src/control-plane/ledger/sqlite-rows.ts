@@ -29,7 +29,7 @@ const columns = ['state', ...columnFields.map(({ name }) => name), 'rest'];
 const columnList = columns.map(quoted).join(', ');
 
 /**
- * A settlement that comes after all takes the place of its unknown row, as a new row for those who follow. SQLite computes a
+ * A late settlement replaces its unknown row, as a new row for readers that follow the ledger. SQLite computes a
  * subquery once for the whole statement unless it refers to the row: without `excluded` two rows would get one number.
  */
 const inPlaceOfUnknown = `ON CONFLICT (id) DO UPDATE SET
@@ -120,7 +120,7 @@ const insert = `INSERT INTO exchanges (${columnList}) SELECT ${rowValues.join(',
 export const insertSettled = `${insert} ${inPlaceOfUnknown}`;
 export const insertUnknown = `${insert} ON CONFLICT (id) DO NOTHING`;
 
-/** The same under their old numbers, which come last in each array. */
+/** The same with their old numbers, which are last in each array. */
 export const insertNumbered = `INSERT INTO exchanges (${columnList}, seq)
   SELECT ${rowValues.join(', ')}, value ->> ${columns.length} FROM jsonb_each(?1) WHERE true ON CONFLICT (id) DO NOTHING`;
 
@@ -133,7 +133,7 @@ export const rowArray = (row: LedgerRow): unknown[] => [
 export type SelectedRow = StoredValues & {
   readonly seq: number;
   readonly state: number;
-  /** Absent: not asked for. */
+  /** Absent: not requested. */
   readonly rest?: string;
 };
 

@@ -31,7 +31,7 @@ const mostFailures = 5;
 /**
  * What the schedule does with keys, in this order: removes old secrets whose time is over, rotates keys that are due, warns
  * people of what is ahead, reports keys that have expired. Each step of each key is a unit of work of its own, with its
- * mails and its row in the audit log: if a run is cut off, the next one continues where it ended.
+ * mails and its row in the audit log: if a run is interrupted, the next one continues where it ended.
  */
 export async function runKeyDuties(parts: KeyDutiesParts, run: ScheduledRun): Promise<void> {
   let failures = 0;

@@ -11,7 +11,7 @@ import { isJsonObject } from '../../common/json/json.js';
 import type { FetchedSecret } from './secret-source.js';
 import type { SecretValue } from './secret-values.js';
 
-/** Where values come from. */
+/** Source of the values. */
 interface Values {
   get(reference: SecretReferenceRecord, dependant: Forget): Promise<SecretValue>;
 }
@@ -26,7 +26,7 @@ export class MappedValues {
     readonly refusal: OwnIdentityCheck,
   ) {}
 
-  /** A record without mappings comes back as it is. */
+  /** A record without mappings is returned unchanged. */
   async fill<K extends LookupKind>(
     kind: K,
     workspace: string | null,

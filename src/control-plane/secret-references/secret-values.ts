@@ -285,12 +285,12 @@ export class SecretValues {
     if (entry.dependants.size === 0) return void this.#entries.delete(entry.reference.id);
     this.#expire(entry);
     if (entry.secret === null) {
-      // Workers ask again with the next call that needs it: that is when it is fetched.
+      // Workers request it again with the next call that needs it, and it is fetched then.
       this.#forget(entry);
       this.#wake(entry, this.options.times.retryMs[1]);
       return;
     }
-    // Workers that still use it ask for their record again.
+    // Workers that still use it request their record again.
     if (performance.now() - entry.askedAt >= this.options.times.unusedMs) this.#forget(entry);
     const pauseMs = this.#pauseMs(entry);
     // Woken for the end of the value, a moment too early.

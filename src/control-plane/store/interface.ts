@@ -104,7 +104,7 @@ export interface Store {
   readonly auditKey: Buffer;
   /** Do several nodes use it? */
   readonly isShared: boolean;
-  /** As far as it is known, without asking. What is asked of a store that is away fails at once. */
+  /** The last known state, without a request. Requests to an unavailable store fail at once. */
   readonly state: 'up' | 'read-only' | 'away';
   /** Something was not answered in time: finds out soon whether the store still answers. */
   suspect(): void;

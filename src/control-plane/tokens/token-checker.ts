@@ -249,7 +249,7 @@ export class TokenChecker {
     if (known !== undefined) return known;
     const changes = this.#changes;
     const settings = await this.options.store.authSettings.get(organisationId);
-    // What was read before a change is used once more at most, by a data worker that will ask again.
+    // A value that was read before a change is used at most once more, by a data worker that will look it up again.
     if (changes === this.#changes) this.#settings.set(organisationId, settings);
     return settings;
   }

@@ -49,7 +49,7 @@ export class BodyWriter {
   #isReported = false;
   #lastTenant: Tenant = { org: '', workspace: null, json: '"",null' };
   #closed = false;
-  /** Bodies given up because the disk did not keep up or could not be written. */
+  /** Bodies that were dropped because the disk did not keep up or could not be written. */
   dropped = 0;
 
   constructor(options: BodyWriterOptions) {

@@ -22,7 +22,7 @@ import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
 /**
  * One upstream attempt at `target`: resolve the address, build the call, run the `attempt` hooks, write the intent,
  * send, and read the answer's head (or, for an answer that is collected, all of it). Each attempt starts from the
- * client's own body. Rejects with a GatewayError where no answer came.
+ * client's own body. Rejects with a GatewayError if no answer arrived.
  *
  * No unnecessary await: one costs as much as writing the intent.
  */
@@ -193,7 +193,7 @@ function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attem
   const { judge } = x;
   const answered = new Promise<Reply>((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
-    // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
+    // Written before the first byte is sent: every request that a provider received is in the ledger, even after a crash.
     pipeline.journal.intend(intentOf(pipeline, x, outgoing, record), answer);
   });
   return judge === null ? answered : answered.then((reply) => judge.answer(x, reply, outgoing.call.target));

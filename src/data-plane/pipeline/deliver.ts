@@ -242,7 +242,7 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
 const wantsCookies = ({ endpoint, target }: Exchange): boolean =>
   endpoint.format === 'none' && target?.forwardHeaders.includes('cookie') === true;
 
-/** Paths as a list in a header. Some names come from clients, so characters that could end an item are escaped. */
+/** Paths as a list in a header. Some names are from clients, so characters that could end an item are escaped. */
 function listText(paths: readonly string[]): string {
   const items: string[] = [];
   let length = 0;

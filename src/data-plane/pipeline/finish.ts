@@ -58,7 +58,7 @@ const counted: ReadonlySet<EndpointName> = new Set([
   'gemini-embed',
 ]);
 
-/** It answered, or was given up before it could, and no provider reported the usage. */
+/** It answered, or was cancelled before it could, and no provider reported the usage. */
 function isUnreported({ usage, received, status }: Attempt): boolean {
   return usage === null && received !== null && status < 300;
 }

@@ -249,7 +249,7 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** Its key is no longer valid: the client's answer ends. An answer that others wait for goes on without it. */
+  /** Its key is no longer valid: the client's answer ends. An answer that others wait for continues without it. */
   revoke(error: GatewayError): void {
     if (this.#over || this.#gone !== null) return;
     const status = this.#status === 0 ? error.status : this.#status;

@@ -53,7 +53,7 @@ export interface ProviderDefinition {
    * as this call needs it. Throws `invalid_request` with the field that is missing.
    */
   readonly forCall?: (call: RowCall) => ProviderDefinition;
-  /** The page these facts come from. */
+  /** The page that documents these facts. */
   readonly source: string;
 }
 
@@ -86,13 +86,13 @@ export interface ConversionContext {
    * stay OpenAI's, since it is they that are translated further.
    */
   readonly canonicalReasons?: boolean;
-  /** Did the client ask for `stream_options.include_usage`? */
+  /** Did the client set `stream_options.include_usage`? */
   readonly includeUsage: boolean;
   /** The canonical request, where an answer cannot be written without it: embeddings and their like. */
   readonly request?: CanonicalRequest;
-  /** The model that was asked for, where an answer does not name its own. */
+  /** The requested model, if an answer does not name its own. */
   readonly model?: string | null;
-  /** Of the answer, where part of it is there: its id, the name of an error, counts. Written when its head comes. */
+  /** Headers of the answer, in which some providers send its id, the name of an error, or counts. Set when its head arrives. */
   headers?: HeaderList;
 }
 

@@ -82,7 +82,7 @@ const estimates: Pick<TokenCounter, 'count' | 'exceeds'> = {
   exceeds: async () => null,
 };
 
-/** Intents of one turn are written together: each request goes on with its own context all the same. */
+/** Intents of one turn are written together; each request still continues with its own context. */
 function inContext(journal: Journal): void {
   const intend = journal.intend.bind(journal);
   journal.intend = (intent, waiter) =>

@@ -34,7 +34,7 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
         : [openTelemetry(settings.otelExporterOtlpEndpoint, settings)]),
     ]);
     const followers = sinks.map((sink) => new LedgerFollower({ sink, ledger, cursors: store.cursors, log }));
-    // A store that is away does not keep the gateway from starting: the first run begins there then.
+    // The gateway starts even if the store is unavailable: the first run begins there then.
     await Promise.all(followers.map((follower) => follower.begin().catch(() => {})));
     schedules.add('log-sinks', async (run) => {
       await withDeadline(runMs, run.signal, (signal) =>

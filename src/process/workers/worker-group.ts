@@ -285,7 +285,7 @@ export class WorkerGroup {
       );
   }
 
-  /** Once in ten seconds: while the store is away, every request for an unknown key fails. */
+  /** Once in ten seconds: while the store is unavailable, every request for an unknown key fails. */
   #logFailedLookup(error: unknown, kind: LookupKind): void {
     const now = performance.now();
     if (now < this.#quietUntil) return;

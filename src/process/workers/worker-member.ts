@@ -14,7 +14,7 @@ export interface WorkerMember {
   metrics: readonly Metric[];
   /** Its process has loaded its code and waits for its settings. */
   up: boolean;
-  /** Has it asked for anything? One that has not remembers nothing that it would have to forget. */
+  /** Has it looked anything up? Otherwise it has no cached record to forget. */
   asked: boolean;
   /** Monotonic milliseconds at which it was started, to slow down restarts of one that keeps failing. */
   startedAt: number;

@@ -5,14 +5,14 @@ import type { LogSight } from './log-sight.js';
 export const logOrders = ['created_at', 'cost', 'total_units', 'response_time'] as const;
 
 export interface LogOrder {
-  /** Rows whose cost is not known come last in either direction. */
+  /** Rows of unknown cost are last in either direction. */
   readonly by: (typeof logOrders)[number];
   readonly isAscending: boolean;
 }
 
 export const newestFirst: LogOrder = { by: 'created_at', isAscending: false };
 
-/** A page of the requests that are in sight and that the filters leave. */
+/** A page of the visible requests that match the filters. */
 export interface LogQuery {
   readonly sight: LogSight;
   readonly filters: LogFilters;
@@ -23,17 +23,17 @@ export interface LogQuery {
   readonly isCounted: boolean;
 }
 
-/** What came in after a cursor, in the order of its ingestion. */
+/** The rows that arrived after a cursor, in the order of ingestion. */
 export interface LogFollowing {
   readonly sight: LogSight;
   readonly filters: LogFilters;
   readonly after: string;
   readonly limit: number;
-  /** Looks at so many rows at most, where the database allows that: few may match, and the cursor still comes forward. */
+  /** Most rows to read, if the database supports that: few may match, and the cursor still advances. */
   readonly scan?: number;
   /**
-   * Does the reader not come back for what comes in later? Then it gets all rows that are there. Others get those before the oldest
-   * transaction that is under way on the server, since rows may still come in between later ones.
+   * Does the reader not continue later? Then it gets all present rows. Others get the rows before the oldest open transaction
+   * on the server, since rows may still be inserted between later ones.
    */
   readonly isOnce?: true;
   /** Names of the ledger's fields to read, `rest` among them; all unless given. Other fields of a row are null or empty. */

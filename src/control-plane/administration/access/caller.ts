@@ -46,7 +46,7 @@ export interface Person {
   readonly csrf: Secret;
 }
 
-/** Where a call came from. */
+/** The origin of a call. */
 export interface Origin {
   /** IP address; empty if the client has disconnected. */
   readonly address: string;
@@ -122,7 +122,7 @@ export class Caller {
   }
 
   /**
-   * A public method has found out, such as by a token, for whom it acts: `run` is the audited part of it, one unit of work
+   * A public method has determined, for example by a token, for whom it acts: `run` is the audited part of it, one unit of work
    * as it would be with a key.
    */
   async actAs<T extends object>(key: KeyRecord, run: () => Promise<T>): Promise<T> {
@@ -131,7 +131,7 @@ export class Caller {
     return this.audited(run);
   }
 
-  /** In the audited part of a public method it has found out who acts: the audit row names that user. */
+  /** The audited part of a public method has determined who acts: the audit row names that user. */
   isUser(key: KeyRecord): void {
     if (this.unit === null) throw new Error('only a public method finds out who acts');
     this.#key = key;

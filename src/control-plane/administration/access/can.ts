@@ -70,7 +70,7 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 const viewing = new Set(['list', 'read', 'view', 'export']);
-/** Using what is there, which the data plane asks for. */
+/** Actions that use existing records, for the data plane. */
 const using = new Set(['invoke', 'render']);
 
 const isLogView = (resource: string, action: string): boolean => resource === 'logs' && viewing.has(action);

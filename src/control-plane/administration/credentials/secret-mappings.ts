@@ -32,7 +32,7 @@ export const ofProvider = (
   },
 });
 
-/** Mappings that a request asks for. Throws AB01, and AB02 for a secret reference that is not there or may not be used. */
+/** The mappings in a request. Throws AB01, and AB02 for a secret reference that does not exist or may not be used. */
 export async function secretMappingsOf(
   caller: Caller,
   asked: readonly SecretMappingMessage[],

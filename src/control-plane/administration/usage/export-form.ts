@@ -9,7 +9,7 @@ import { isSuccess } from '../resources/logs/log-metrics.js';
 import { loggedRequest, loggedResponse } from '../resources/logs/logged-messages.js';
 import { readOnlyLogFilters } from './log-filters.js';
 
-/** Rows of a part, where one is asked for. */
+/** Rows of a part, if one is requested. */
 const longestPage = 50_000;
 
 interface Shown {
@@ -41,7 +41,7 @@ interface Column {
 const column = (of: Column['of'], ...fields: readonly string[]): Column => ({ of, fields });
 const whole = (of: Column['of']): Column => ({ of, fields: null });
 
-/** What a line has under each name that may be asked for. */
+/** The columns that may be requested, by name. */
 const columns = {
   id: column(({ row }) => row.id, 'id'),
   trace_id: column(({ row }) => row.trace, 'trace', 'id'),

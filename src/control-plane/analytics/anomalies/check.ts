@@ -8,7 +8,7 @@ export interface AnomalyCheckOptions {
   readonly alerts: Pick<LedgerAlerts, 'writeAnomaly'>;
 }
 
-/** When its oldest and its newest request came, in Unix milliseconds. */
+/** Arrival of its oldest and its newest request, in Unix milliseconds. */
 export interface CheckedOrganisation {
   readonly org: string;
   readonly first: number;
@@ -29,7 +29,7 @@ const settledMs = 3000;
 /** Without a request for so long, nothing is compared. Milliseconds. */
 const idleMs = 60 * minuteMs;
 
-/** Looks for anomalies of the workspaces of an organisation, and writes them. Resolves with how many were new. */
+/** Detects anomalies of the workspaces of an organisation, and stores them. Resolves with the number of new ones. */
 export async function checkAnomalies(
   { analytics, alerts }: AnomalyCheckOptions,
   { org, first: oldest, last: newest }: CheckedOrganisation,

@@ -142,7 +142,7 @@ function errorsOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDiffer
   const total = { ...emptySlot, requests: sumOf(served, 'requests'), errors: sumOf(served, 'errors') };
   const share = Math.min(0.99, Math.max(0.01, usual, rate(total)));
   const deviation = Math.max(deviationOf(rates), Math.sqrt((share * (1 - share)) / now.requests));
-  // The last term: few errors come together by chance.
+  // The last term: a few errors may coincide by chance.
   const far = share + farDeviations * deviation + 3 / now.requests;
   return rate(now) >= far ? { metric: 'errors', value: 100 * rate(now), expected: 100 * usual } : null;
 }

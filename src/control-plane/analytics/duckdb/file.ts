@@ -24,7 +24,7 @@ const chunkRows = 2048;
 
 /** Days with more changes than this are forgotten: they are rolled up at once. */
 const mostChanged = 10_000;
-/** Requests of a day that has just ended come in a little later. */
+/** The rows of a day that has just ended arrive a little later. */
 const usualQuietMs = 5000;
 
 /** One in `metadataSample` requests is sampled, and at least `leastTexts`; this part of their metadata may differ. */
@@ -194,8 +194,8 @@ export class AnalyticsFile implements AnalyticsDatabase {
   }
 
   /**
-   * A settlement may come after all for a request whose outcome was lost: it is a later row with the same id. Resolves with the number of
-   * that by the number of the row that it takes the place of.
+   * A request whose outcome was lost may still be settled: it is a later row with the same id. Resolves with the
+   * numbers of such rows, by the numbers of the rows that they replace.
    */
   async #replace({ ids, list }: Pick<Changes, 'ids' | 'list'>): Promise<ReadonlyMap<number, number>> {
     const lost = await this.rows('SELECT CAST(seq AS DOUBLE) AS seq, id FROM unknown_requests', []);

@@ -19,7 +19,7 @@ const indexesOfValues = `CREATE INDEX day_values_day ON day_values (org, rolled_
 
 /**
  * Rollups of days beside the ledger in PostgreSQL. Each day has the snapshot that its cells were made in: a day with a row that this
- * does not show is counted row by row, so that nothing has to be noted when rows come in.
+ * does not show is counted row by row, so that nothing has to be recorded when rows arrive.
  */
 const tables = `${createRollups(text)}
   CREATE INDEX day_sums_day ON day_sums (org, rolled_by, day);

@@ -19,7 +19,7 @@ export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON fe
 /** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
 const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';
 
-/** The days whose cells are as the rows are. `first`, `last`: of those asked for. */
+/** The days whose cells are up to date. `first`, `last`: the requested days. */
 export const validDays = (first: number, last: number, kind: RolledKind): string =>
   `SELECT day FROM rolled_days AS rolled WHERE day BETWEEN ${first} AND ${last}${kind === 'values' ? ` AND ${hasValues}` : ''}
     AND ${hasNoNewRows} AND ${hasNoNewFeedback} ORDER BY day`;

@@ -46,7 +46,7 @@ const [orgIndex, workspaceIndex] = ['org', 'workspace'].map((wanted) =>
   contextFields.findIndex(({ name }) => name === wanted),
 ) as [number, number];
 
-/** Of those rows that have charges: they come last in `rest`. */
+/** Rows with charges; they are last in `rest`. */
 function packedCharges({ count, contexts, records, rest, restEnds, node }: PackedRows): ChargedRow[] {
   const found: ChargedRow[] = [];
   const shared = JSON.parse(contexts.toString('latin1')) as (string | null)[][];

@@ -91,7 +91,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #days = new Set<number>();
   #isPrepared = false;
   #isRoom = true;
-  /** When it is asked for again. */
+  /** When it is read again. */
   #roomUntil = 0;
   /** Are lines read again that were read by a process that was killed? Until a batch has none that is there already. */
   #isRepeating = false;
@@ -211,7 +211,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
       }
     }
     for (const { writer, intent } of opened) {
-      // One that came after its own settlement is not open.
+      // An intent that arrived after its own settlement is not open.
       await within(
         client,
         client.query(

@@ -23,7 +23,7 @@ type SelectedRow = StoredValues & {
   readonly tx: string | null;
   readonly n: number;
   readonly state: number;
-  /** Absent: not asked for. */
+  /** Absent: not requested. */
   readonly rest?: Rest;
   readonly snapshot: string;
 };
@@ -99,7 +99,7 @@ export class LedgerReading {
     return this.#follow(after, limit, null);
   }
 
-  /** In the order of ingestion, below the oldest transaction that is open: nothing can come in there any more. */
+  /** In the order of ingestion, before the oldest open transaction, where no more rows can be inserted. */
   async #follow(after: string, limit: number, search: LogFollowing | null): Promise<ChangesPage> {
     const cursor = parseCursor(after);
     const values = new SearchParameters('$');
@@ -108,7 +108,7 @@ export class LedgerReading {
     if (search?.isOnce !== true) place.push(belowOpen);
     let from = 'exchanges';
     if (search?.scan === undefined) where.push(...place);
-    // By the index of that order, whatever else is asked for: a plan by another one would sort all that match for each page.
+    // Always by the index of that order: a plan with another index would sort all matching rows for each page.
     else
       from = `(SELECT * FROM exchanges WHERE org = ${values.add(search.sight.org)} AND ${place.join(' AND ')}
         ORDER BY exchanges.tx, n LIMIT ${values.add(search.scan)}) AS exchanges`;
@@ -130,7 +130,7 @@ export class LedgerReading {
       reached === null
         ? cursorBelow(last?.snapshot ?? '1:1:', cursor)
         : without({ ...reached, seen: cursor.seen });
-    // Of another server, or from before its data came back from a backup.
+    // From another server, or from before its data was restored from a backup.
     return {
       rows: rows.flatMap(found),
       cursor: cursorText(next),

@@ -44,7 +44,7 @@ function orderOf({ by, isAscending }: LogOrder): string {
 const tenant = (isByTrace: boolean, org: string, add: Add): string =>
   `${isByTrace ? '+org' : 'org'} = ${add(org)}`;
 
-/** A page of rows, and the number of all where it is asked for. */
+/** A page of rows and, if requested, the number of all. */
 export async function sqlitePage(reader: SqliteConnection, query: LogQuery): Promise<LogPage> {
   const { sight, filters, order, offset, limit, isCounted } = query;
   const [newest] = await reader.all<{ top: number | null }>('SELECT max(seq) AS top FROM exchanges');

@@ -28,10 +28,10 @@ const longestSecret = 64 * 1024;
 const cancelled: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
 
 type Mode =
-  | 'head' // nothing came yet
+  | 'head' // nothing has arrived yet
   | 'collect' // a JSON answer, read whole
   | 'first-event' // a stream whose first event is awaited: nothing was sent to the client yet
-  | 'flow' // bytes go to the client as they come: see FlowingAnswer
+  | 'flow' // bytes are sent to the client as they arrive: see FlowingAnswer
   | 'done';
 
 /**
@@ -199,7 +199,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.attempt.firstByteMs ??= this.x.elapsedMs();
     switch (this.#mode) {
       case 'collect':
-        // The request asked for a stream, so the upstream client applied no limit.
+        // The client requested a stream, so the upstream client applied no limit.
         if (this.#pieces.length + chunk.length > this.pipeline.limits.maxAnswerBytes)
           this.#fail(tooLarge(this.outgoing, this.pipeline.limits.maxAnswerBytes));
         else this.#pieces.add(chunk);
@@ -335,7 +335,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     const { maxRecordBytes } = this.pipeline.limits;
     const converted = outgoing.conversion !== null;
     const texts = answerTexts(this.pipeline, this.x, outgoing, this.attempt);
-    // What is logged is what leaves.
+    // The log has the bytes that are sent.
     const kept = texts === null ? maxRecordBytes : 0;
     this.isOriginal = texts === null && !converted;
     const original =

@@ -28,7 +28,7 @@ export interface Inflow {
 export class FlowingAnswer implements Sink, Source {
   readonly #record: BodyRecord;
   readonly #masked: StreamMask | null;
-  /** Bytes that arrive before the client's side asks for them. */
+  /** Bytes that arrive before the client's side reads them. */
   readonly #pieces = new Pieces();
   #reading: StreamReading | null;
   #convertedBytes = 0;

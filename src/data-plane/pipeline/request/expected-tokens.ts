@@ -41,7 +41,7 @@ export function longestAnswer(x: Exchange, target: Target | null): { tokens: num
   return { tokens: Math.min(most, mostOutput) * answers(x), isBounded: true };
 }
 
-/** How many answers are asked for. */
+/** The number of requested answers. */
 export function answers(x: Exchange): number {
   const n = x.request.json?.['n'];
   return typeof n === 'number' && Number.isInteger(n) && n > 1 ? Math.min(n, 128) : 1;

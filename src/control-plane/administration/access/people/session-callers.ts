@@ -43,7 +43,7 @@ function checkCookie(store: Store, token: string, proof: CookieProof | null | un
     );
 }
 
-/** Finds out who calls by the token of a session. Asks the store each time: a session ends at once on every node. */
+/** Finds the caller by the token of a session. Reads the store each time, so that a session ends at once on every node. */
 export class SessionCallers {
   constructor(readonly store: Store) {}
 
@@ -91,7 +91,7 @@ export class SessionCallers {
     try {
       await this.store.sessions.seen(session, address, userAgent ?? '');
     } catch {
-      // The store is read-only, or away: the call itself finds out.
+      // The store is read-only or unavailable: the call itself will report that.
     }
   }
 

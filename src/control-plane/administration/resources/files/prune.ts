@@ -41,7 +41,7 @@ export class Pruning {
       // Other workspaces, and the organisation, may use the same name of a set.
       if (!caller.sees(own.workspaceId)) continue;
       const found = all.length === 1 && own.made ? await this.#find(own) : null;
-      // Another set describes it too, it was there before, or it has gone: only the entry goes.
+      // Another set describes it too, it existed before, or it was deleted: only the entry is removed.
       if (found === null)
         await store.appliedDocuments.delete(organisationId, own.kind, own.recordId, this.set);
       else doomed.push(found);

@@ -7,10 +7,10 @@ import { AdminError } from '../../admin-error.js';
 import { timeOf } from '../../grpc/wire.js';
 import type { AdminParts, Service } from '../../service.js';
 
-/** A key's text may end meanwhile (rotation): who goes on must show it again. */
+/** The secret of a key may become invalid meanwhile (rotation): the caller must then send it again. */
 const longestMs = 15 * 60_000;
 const aliveEveryMs = 15_000;
-/** Changes that come faster than this are reported together. */
+/** Changes at shorter intervals are reported together. */
 const togetherMs = 50;
 const pieceOf = 500;
 
@@ -20,7 +20,7 @@ const looks = (kind: string): AdminMethod[] =>
     ({ access }) => access.resource === kind && (access.action === 'list' || access.action === 'read'),
   );
 
-/** May the caller look at records of that kind, of that workspace? */
+/** May the caller read records of that kind in that workspace? */
 function sees(caller: Caller, change: Change): boolean {
   return [caller, ...caller.elsewhere].some((one) => seesThere(one, change));
 }

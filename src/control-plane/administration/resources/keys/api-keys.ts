@@ -166,7 +166,7 @@ export function apiKeysService({ store, budgets, outbox = closedOutbox }: AdminP
     return keys.map((key, i) => keyMessage(key, found[i]!));
   };
 
-  /** Ids of the keys that are used up, if a status that is asked for depends on it. */
+  /** Ids of the exhausted keys, if the requested status depends on it. */
   async function exhaustedOf(org: string, filter: ApiKeyFilter): Promise<string[]> {
     const { status = [] } = filter;
     if (status.includes('active') === status.includes('exhausted')) return [];

@@ -22,7 +22,7 @@ function cursorOf(text: string): string {
   throw new AdminError('AB01', 'after must be the cursor of an earlier answer, or 0.');
 }
 
-/** The page that is asked for; `limit` and `page_size` are one and the same. */
+/** The requested page; `limit` and `page_size` mean the same. */
 function pageOfLogs({ limit, page_size: size, current_page: page, after }: ListLogsRequest) {
   if (limit && size && limit !== size)
     throw AdminError.field('page_size', 'is given as limit too, and differently.');

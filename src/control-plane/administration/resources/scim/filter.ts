@@ -149,7 +149,7 @@ interface ListRequest {
   readonly sort_order?: string | null;
 }
 
-/** What a list request asks for. */
+/** The parameters of a list request. */
 export function readQuery(request: ListRequest, kind: 'User' | 'Group'): ScimQuery {
   const attributes = kind === 'User' ? scimUserAttributes : scimGroupAttributes;
   const named = request.sort_by?.replace(coreSchema, '').toLowerCase() || null;

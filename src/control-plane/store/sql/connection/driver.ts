@@ -25,7 +25,7 @@ export type DatabaseState = 'up' | 'read-only' | 'away';
 
 /** One database, as the store uses it. */
 export interface Database {
-  /** As far as it is known; what is asked of a database that is away fails at once. */
+  /** The last known state; queries of an unavailable database fail at once. */
   readonly state: DatabaseState;
   /** Something was not answered in time: finds out soon whether the database still answers. */
   suspect(): void;

@@ -40,7 +40,7 @@ export interface ApiKeyRow {
 export const timeOf = (value: number | string | null): number | null =>
   value === null ? null : Number(value);
 
-/** A time that has not come yet; null for one that has. */
+/** A time in the future; null if it has passed. */
 export const futureOf = (value: number | string | null, now: number): number | null =>
   value === null || Number(value) <= now ? null : Number(value);
 

@@ -30,7 +30,7 @@ const fromRow = (row: MappingRow): ScimMapping => ({
   role: row.role,
 });
 
-/** Mappings in force with the names of their groups, as a table to be asked. */
+/** Active mappings with the names of their groups, as a table for queries. */
 const mappingsOf = (sql: Sql, organisationId: string) =>
   sql(
     sql('scim_mappings as p')

@@ -29,7 +29,7 @@ function listedWorkspacesAlone(spec: JsonFields): JsonFields {
   return Array.isArray(listed) && listed.length > 0 && allow_all_workspaces === false ? rest : spec;
 }
 
-/** Every kind, in the order in which records are made: one that names another comes after it. */
+/** Every kind, in the order in which records are created: a kind that names another one follows it. */
 export const kinds: readonly DocumentKind[] = [
   {
     kind: 'Workspace',

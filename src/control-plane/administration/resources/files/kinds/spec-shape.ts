@@ -35,7 +35,7 @@ export class SpecShape implements Shape {
     for (const field of this.fields) for (const spelling of field.spellings) this.#spelt.set(spelling, field);
   }
 
-  /** Never asked for: it is made of several messages. */
+  /** Never read: it consists of several messages. */
   get type(): Shape['type'] {
     throw new Error('A spec is no message.');
   }

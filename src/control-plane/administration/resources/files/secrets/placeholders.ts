@@ -4,7 +4,7 @@ import type { DocumentKind } from '../kinds/kind.js';
 import { specShape } from '../kinds/spec-shape.js';
 import { secretMark, visitSecrets } from './spec-secrets.js';
 
-/** The name under which a request gives what came from standard input. */
+/** The name in a request for the value from standard input. */
 const standardInput = '-';
 
 const howTo =
@@ -58,7 +58,7 @@ interface Mapping {
   readonly secret_reference_id: string;
 }
 
-/** A secret that is an object comes as its JSON text. */
+/** A secret that is an object is given as its JSON text. */
 function parsed(text: string, isObjectField: boolean): unknown {
   if (!isObjectField) return text;
   try {

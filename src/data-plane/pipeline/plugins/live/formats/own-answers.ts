@@ -88,5 +88,5 @@ export class OwnReplies {
   }
 }
 
-/** Does the request ask for a stream? */
+/** Does the request have `stream: true`? */
 export const isStreamed = (request: CanonicalRequest): boolean => request['stream'] === true;
