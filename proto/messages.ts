@@ -3946,7 +3946,7 @@ export interface MailMessage {
   readonly subject: string;
   /** failed: the server refused the recipient or the mail, or did not accept it within 24 hours. */
   readonly status: 'pending' | 'sent' | 'failed';
-  /** Number of attempts to send it; a retry by hand begins anew. */
+  /** Number of attempts to send it; a manual retry resets it. */
   readonly attempts: number;
   /** Why the last attempt failed. */
   readonly error?: string | null;

@@ -48,7 +48,7 @@ export class Mailing {
 
   begin(): void {
     const { connections: length = usualConnections } = this.#options;
-    // A noted mail may be due: it must be recorded before anything is claimed, or it would be sent again.
+    // A mail in the file may be due: it must be recorded as sent before any mail is claimed, or it would be sent again.
     this.#loops = this.#settleNoted().then(() => Promise.all(Array.from({ length }, () => this.#loop())));
   }
 
@@ -86,7 +86,7 @@ export class Mailing {
       while (!this.#stop.signal.aborted) {
         const mail = await mails.claim(holdMs);
         if (mail === null) return;
-        // Accepted, but not recorded while the store was away for longer than a claim holds.
+        // Accepted, but not recorded while the store was unavailable for longer than a claim lasts.
         if (notes.has(mail.id)) {
           await this.#recordSent(mail);
           continue;
@@ -125,7 +125,7 @@ export class Mailing {
     return result.is !== 'failed';
   }
 
-  /** false: the process ends before; the note is left to the next one. */
+  /** false: the process ends before; the next one reads the file. */
   async #recordSent(mail: Pick<ClaimedMail, 'id' | 'tries'>): Promise<boolean> {
     const isRecorded = await this.#settle(mail, { is: 'sent' });
     if (isRecorded) this.#options.notes.remove(mail.id);
@@ -141,7 +141,7 @@ export class Mailing {
     return afterMs > leftMs ? { is: 'failed', error } : { is: 'retry', afterMs, error };
   }
 
-  /** Until the store has it; false: the process ends before. */
+  /** Resolves when it is stored; false: the process ends before. */
   async #settle(mail: Pick<ClaimedMail, 'id' | 'tries'>, outcome: MailOutcome): Promise<boolean> {
     const { signal } = this.#stop;
     for (;;) {

@@ -203,7 +203,7 @@ export class KeySets {
     this.#resized(organisationId, state);
   }
 
-  /** The cache does not notice that the size of this object has changed. */
+  /** Sets the entry again, since the cache does not notice that its size has changed. */
   #resized(organisationId: string, state: KeySetState): void {
     if (this.#states.peek(organisationId) !== state) return;
     this.#states.delete(organisationId);

@@ -32,6 +32,6 @@ export const mailPart: ProcessPart<Base & DataDirectory & Records, MailGiven> = 
     return { outbox: openOutbox(store), mailing };
   },
   stop: ({ mailing }) => mailing?.stop(),
-  // Mails that are being sent have 5 s; those that are cut off then are put back into the store.
+  // Mails that are being sent have 5 s; those that are cancelled then are released in the store.
   stopMs: 8000,
 };

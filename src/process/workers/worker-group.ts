@@ -244,7 +244,7 @@ export class WorkerGroup {
     this.#forgetting.ended(child);
     this.plugins.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
-    // The one that is started in its place takes it over already now.
+    // Its replacement, which is being started, already takes its place.
     const successor = this.renewal.successorOf(member);
     if (successor !== null) successor.isExtra = false;
     const isReplaced = member.retired || successor !== null;

@@ -6,7 +6,7 @@ import type { WorkerMember } from './worker-member.js';
 
 /** Milliseconds between two replacements: memory that fills up faster is due to load. */
 const pauseMs = 30_000;
-/** Replaced workers that may still have requests: as many as serve, but at least this many. Each keeps its memory until then. */
+/** Most replaced workers that may still have requests: as many as serve, but at least this many. Each keeps its memory until it ends. */
 const leastRetired = 2;
 /** Part of a worker's memory that a plugin must have allocated to be named. */
 const suspiciousPart = 0.2;
@@ -18,7 +18,7 @@ const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024);
  * the old one accepts no more connections, finishes its requests, and exits.
  */
 export class WorkerRenewal {
-  /** The worker that is being replaced, and the number of the one that is started in its place. */
+  /** The worker that is being replaced, and the number of its replacement. */
   #current: { readonly member: WorkerMember; readonly number: number } | null = null;
   #isOver = false;
   #notBefore = 0;
@@ -54,13 +54,13 @@ export class WorkerRenewal {
     });
   }
 
-  /** The worker that is being started in place of this one; null: none is. */
+  /** The replacement that is being started for this worker; null: none. */
   successorOf(member: WorkerMember): WorkerMember | null {
     if (this.#current?.member !== member) return null;
     return this.members.get(this.#current.number) ?? null;
   }
 
-  /** From now on none is replaced. */
+  /** From now on no worker is replaced. */
   stop(): void {
     this.#isOver = true;
   }

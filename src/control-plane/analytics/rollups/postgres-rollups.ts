@@ -81,7 +81,7 @@ async function prepare(connection: WorkConnection): Promise<void> {
     );
     if (rows[0]?.found !== true) await connection.query(tables);
     else if (!rows[0].has_values) await connection.query(addValues);
-    // Also where it is there already, the statement would wait for those who write feedback, and keep others waiting.
+    // Even if the index exists, the statement would wait for transactions that write feedback, and block others.
     if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
   });
 }

@@ -55,7 +55,7 @@ export interface Mail extends Omit<NewMail, 'recipients' | 'link'> {
   readonly id: string;
   readonly recipient: string;
   readonly status: MailStatus;
-  /** Times that sending it has begun, since it was last sent again by hand. */
+  /** Number of attempts since the last manual retry. */
   readonly tries: number;
   /** When it is sent, or tried again; null: it is not. */
   readonly dueAt: number | null;
@@ -70,7 +70,7 @@ export interface Mail extends Omit<NewMail, 'recipients' | 'link'> {
 /** A mail that this node is to send now. */
 export interface ClaimedMail extends Mail {
   readonly link: Secret | null;
-  /** After that it fails for good. Milliseconds from the claim. */
+  /** Time after which it fails permanently. Milliseconds from the claim. */
   readonly leftMs: number;
 }
 
@@ -86,7 +86,7 @@ export interface MailFilter {
   readonly recipient?: string;
 }
 
-/** Mails that are waiting to be sent, and those that were, for 30 days. In PostgreSQL its clock counts, not that of a node. */
+/** Mails that are waiting to be sent, and those that were, for 30 days. With PostgreSQL all times are by its clock, not by that of a node. */
 export interface MailStore {
   /** Joins the unit of work of what is reported. A recipient that has a mail of this event gets no second one. */
   add(mail: NewMail): Promise<void>;

@@ -75,7 +75,7 @@ const fromRow = (row: MailRow): Mail => ({
 });
 
 export class SqlMails implements MailStore {
-  /** One clock for all nodes: a test's own, or else PostgreSQL's. A node with SQLite is the only one. */
+  /** The same clock for all nodes: PostgreSQL's, unless a test sets one. With SQLite there is only one node. */
   readonly #time: (sql: Sql) => Promise<number>;
 
   constructor(
