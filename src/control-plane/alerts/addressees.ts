@@ -1,6 +1,6 @@
 import type { AlertAddressees, LedgerAlert } from '../../common/ledger/alerts.js';
 import { organisationAdmins } from '../mail/recipients.js';
-import type { Place, Store } from '../store/store.js';
+import type { Place, Store, User } from '../store/store.js';
 
 /** Of each role; more are left out. */
 const page = { offset: 0, limit: 200 };
@@ -12,12 +12,17 @@ export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<Al
   const emails = await peopleOf(store, org, workspace);
   for (const id of holder.users) {
     const user = await store.users.get(org, id);
-    if (user?.isActive === true) emails.push(user.email);
+    // Who created a key may have left its workspace since.
+    if (user?.isActive === true && isOf(user, workspace)) emails.push(user.email);
   }
   // An address is one whatever its case.
   const byAddress = new Map([...emails, ...holder.emails].map((email) => [email.toLowerCase(), email]));
   return { name: holder.name, recipients: [...byAddress.values()] };
 }
+
+/** Is the user in the workspace, or an owner or admin of the organisation, who are in all of them? */
+const isOf = ({ role, workspaceIds }: User, workspaceId: string | null): boolean =>
+  role !== 'member' || (workspaceId !== null && workspaceIds.includes(workspaceId));
 
 interface Holder {
   readonly name: string | null;
