@@ -93,7 +93,7 @@ export class WorkerRenewal {
     } catch (error) {
       this.log.error(
         { worker: member.number, err: error },
-        'the replacement of a data worker did not start; the old one keeps serving',
+        `the replacement of a data worker did not start${member.ended ? '' : '; the old one keeps serving'}`,
       );
       return;
     }
