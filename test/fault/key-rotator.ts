@@ -7,33 +7,14 @@ import { smtpServerOf } from '../../src/control-plane/mail/smtp-server-address.j
 import { runKeyDuties } from '../../src/control-plane/rotation/key-duties.js';
 import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
 import { openStore } from '../../src/control-plane/store/store.js';
+import { killAtStep } from '../support/statements.js';
 
 /**
- * Looks after keys, then sends mails, at a time; kills itself before or after one of the calls that change something, which
- * are counted from 1.
+ * A node that looks after keys, then sends mails, at a time; it kills itself at the step of that number: before a statement,
+ * before workers forget a key, or around a note of a mail that was sent. It ends at SIGTERM.
  */
-const [dataDir = '', databaseUrl = '', masterKey = '', now = '', killAt = '', smtpUrl = ''] =
+const [dataDir = '', databaseUrl = '', masterKey = '', now = '', node = '', killAt = '', smtpUrl = ''] =
   process.argv.slice(2);
-
-let calls = 0;
-function step(): void {
-  calls += 1;
-  if (calls === Number(killAt)) process.kill(process.pid, 'SIGKILL');
-}
-
-/** Each call of these methods is a step before and after it. */
-function stepping<T extends object>(target: T, ...names: (keyof T)[]): T {
-  for (const name of names) {
-    const method = target[name] as unknown as (...args: unknown[]) => Promise<unknown>;
-    target[name] = (async (...args: unknown[]) => {
-      step();
-      const value = await method.apply(target, args);
-      step();
-      return value;
-    }) as unknown as T[keyof T];
-  }
-  return target;
-}
 
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 const store = await openStore({
@@ -42,27 +23,36 @@ const store = await openStore({
   databaseUrl: databaseUrl === '' ? null : new Secret(databaseUrl),
   clock: () => Number(now),
 });
-stepping(store.keyRotation, 'endTransition', 'rotate', 'notify');
-stepping(store.audit, 'append');
-stepping(store.changes, 'append');
-stepping(store as { unit: typeof store.unit }, 'unit');
-const outbox = stepping({ ...openOutbox(store) }, 'add');
-const parts = { store, outbox, forget: async () => step(), log };
+const { step } = killAtStep(Number(killAt));
+const parts = { store, outbox: openOutbox(store), forget: async () => step(), log };
 const run = { dueAt: 0, fence: 1, signal: new AbortController().signal, confirm: async () => {} };
 await runKeyDuties(parts, run);
 
+class KillableNotes extends SentNotes {
+  override add(mail: string): void {
+    super.add(mail);
+    step();
+  }
+
+  override remove(mail: string): void {
+    step();
+    super.remove(mail);
+  }
+}
+
 const mailing = new Mailing({
-  mails: stepping(store.mails, 'claim', 'settle'),
+  mails: store.mails,
   server: smtpServerOf(new Secret(smtpUrl), null, null),
-  notes: new SentNotes(join(dataDir, 'sent-mails')),
+  notes: new KillableNotes(join(dataDir, `sent-mails-${node}`)),
+  // With several, a step of one would be one at which the server's answer to another is on its way.
+  connections: 1,
+  everyMs: 20,
   log,
 });
 mailing.begin();
-const { organisationId } = (await store.first())!;
-const pending = async (): Promise<number> => {
-  const { total } = await store.mails.list(organisationId, { status: 'pending' }, { offset: 0, limit: 1 });
-  return total;
-};
-while ((await pending()) > 0) await new Promise((turn) => setTimeout(turn, 20));
-await mailing.stop();
-await store.close();
+process.once('SIGTERM', async () => {
+  await mailing.stop();
+  await store.close();
+  process.exit(0);
+});
+process.send?.('mailing');

@@ -104,13 +104,15 @@ const parts = [
   },
   {
     name: 'a store killed before each statement of its migrations and key rotation',
-    files: [
-      'test/fault/store-migrations.test.ts',
-      'test/fault/store-rotation.test.ts',
-      'test/fault/key-rotation-kill.test.ts',
-    ],
+    files: ['test/fault/store-migrations.test.ts', 'test/fault/store-rotation.test.ts'],
     env: { whole: { STORE_KILLS: 'all' }, short: {} },
     minutes: 10,
+  },
+  {
+    name: 'keys in time: killed before each statement, and two nodes killed for 400 days',
+    files: ['test/fault/key-rotation-kill.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 12,
   },
   {
     name: 'two nodes without PostgreSQL: five states of 5 s each under 200 requests a second',
