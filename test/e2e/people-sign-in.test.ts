@@ -1,21 +1,9 @@
-import { randomBytes, scryptSync } from 'node:crypto';
 import { expect } from 'chai';
 import { tokenOf } from '../../src/control-plane/administration/access/people/links.js';
 import { type AdminPlane, type RestResult, startPlane } from '../support/admin-plane.js';
 import { eventually } from '../support/gateway.js';
+import { password, quickHash } from '../support/quick-password.js';
 import { expectWithinMs } from '../support/time-limits.js';
-
-const password = 'correct horse battery';
-/**
- * Takes 2 ms where the gateway's own take 300: a stored hash names what it was made with. Passwords that people choose here
- * by a link, or in place of another, are hashed as usual.
- */
-const quickHash = (): string => {
-  const [N, r, p] = [1024, 8, 1];
-  const salt = randomBytes(16);
-  const hash = scryptSync(password, salt, 32, { N, r, p });
-  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
-};
 
 describe('people who sign in', () => {
   let plane: AdminPlane;
