@@ -16,7 +16,7 @@ forEachStore((kind) => {
         await sql.schema.createTable('books', (t) => {
           t.string('id').primary();
           t.string('shelf').references('shelves.id').onDelete('CASCADE');
-          t.string('title');
+          t.text('title');
         });
         await sql('shelves').insert({ id: 'high' });
         await sql('books').insert({ id: 'a', shelf: 'high', title: 'First' });
@@ -40,6 +40,32 @@ forEachStore((kind) => {
         expect(statements() - before, 'only the row of another table').to.equal(1);
         await sql('books').where({ id: 'a' }).update({ title: 'Second' });
         expect(await titleOf(sql)).to.equal('Second');
+      });
+    });
+
+    it('keeps no large results', async () => {
+      await within(async (sql) => {
+        const long = { id: 'long', shelf: 'high', title: 'x'.repeat(300 * 1024) };
+        await sql('books').insert(long);
+        const find = async (): Promise<number> => (await sql('books').where({ id: 'long' })).length;
+        const before = statements();
+        for (let i = 0; i < 3; i++) expect(await find()).to.equal(1);
+        expect(statements() - before).to.equal(3);
+        await sql('books').where({ id: 'long' }).delete();
+      });
+    });
+
+    it('keeps no more than 16 MiB of results', async () => {
+      await within(async (sql) => {
+        await sql('books').insert({ id: 'some', shelf: 'high', title: 'x'.repeat(200 * 1024) });
+        const find = (limit: number) => sql('books').where({ id: 'some' }).limit(limit);
+        for (let i = 1; i <= 100; i++) await find(i);
+        const before = statements();
+        await find(100);
+        expect(statements() - before, 'the latest is kept').to.equal(0);
+        await find(1);
+        expect(statements() - before, 'the first is not').to.equal(1);
+        await sql('books').where({ id: 'some' }).delete();
       });
     });
 
