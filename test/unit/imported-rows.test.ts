@@ -17,6 +17,7 @@ describe('lines of logs that are imported', () => {
       { metadata: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`k${i}`, 'v'.repeat(1000)])) },
       'line 3: metadata must have at most 16384 characters of JSON.',
     ],
+    [{ id: 'log-2/provider' }, 'line 3: id must not end in /provider.'],
     [{ metadata: { 'a\u0000': 'b' } }, 'line 3: metadata.a\u0000 must be text'],
     [{ ai_model: 'a\ud800' }, 'line 3: ai_model must be text'],
     [{ dropped_fields: ['v'.repeat(140_000)] }, 'line 3 must have at most 131072 characters.'],

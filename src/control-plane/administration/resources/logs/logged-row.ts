@@ -1,7 +1,12 @@
 import type { CacheStatus } from '../../../../common/core/cache.js';
 import type { AttemptRecord } from '../../../../common/core/exchange.js';
 import { noUsage, type Usage, type UsageSource } from '../../../../common/core/usage.js';
-import type { LedgerRow, RowState, StepTimes } from '../../../../common/ledger/record.js';
+import {
+  type LedgerRow,
+  providerBodiesId,
+  type RowState,
+  type StepTimes,
+} from '../../../../common/ledger/record.js';
 import { blankRow } from '../../../../common/ledger/rows.js';
 import { uuidv7 } from '../../../../common/text/id.js';
 import { maxPicos, picosPerDollar } from '../../../../common/vocabulary/money.js';
@@ -220,6 +225,8 @@ export function readLoggedRow(
   if (at < 0 || at > Date.now() + 86_400_000)
     refuse(`${line}: created_at`, 'must be from 1970 on, and not in the future.');
   const id = fields.text('id') ?? uuidv7();
+  // Such an id would be that of another log's bodies.
+  if (id.endsWith(providerBodiesId(''))) refuse(`${line}: id`, `must not end in ${providerBodiesId('')}.`);
   const state = fields.oneOf('state', ['settled', 'unknown'], 'settled') as RowState;
   const metadata = metadataOf(given['metadata'], `${line}: metadata`);
   const usage = usageOf(fields);
