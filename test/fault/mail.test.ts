@@ -169,7 +169,7 @@ describe('mails', function () {
       expect(listener.mails).to.deep.equal([]);
       expect(await store.mails.retry('other', id)).to.equal('missing');
       await listener.stop();
-      // Everything begins anew: the tries, and the waits in between.
+      // From the beginning: the tries, and the waits in between.
       expect(await store.mails.retry(organisationId, id)).to.include({ status: 'pending', tries: 0 });
       await one.sendDue();
       const [again] = await all();
