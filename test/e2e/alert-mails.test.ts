@@ -29,11 +29,12 @@ describe('mails of budgets and anomalies, of two gateways on one PostgreSQL', fu
     let two: RunningGateway;
     let listener: SmtpListener;
     /** Of the second gateway. */
-    const dataDir = folder();
+    let dataDir: string;
     const masterKey = randomBytes(32).toString('hex');
 
     before(async () => {
       listener = await new SmtpListener().start();
+      dataDir = folder();
       const { databaseUrl } = await options(dataDir);
       const url = databaseUrl?.reveal() ?? '';
       const env = {
