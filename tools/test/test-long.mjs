@@ -34,13 +34,13 @@ const parts = [
     minutes: 3,
   },
   {
-    name: 'nodes that share a ledger in PostgreSQL, killed 20 times, half of them while it is away',
+    name: 'nodes that share a ledger in PostgreSQL, killed 20 times, half of them while it is unavailable',
     files: ['test/fault/ledger-postgres.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
     minutes: 2,
   },
   {
-    name: 'whole gateways on one PostgreSQL, killed 20 times under load, half of them while it is away',
+    name: 'whole gateways on one PostgreSQL, killed 20 times under load, half of them while it is unavailable',
     files: ['test/fault/nodes-killed.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
     minutes: 3,
