@@ -6519,7 +6519,7 @@ export interface AdminServices {
     GetFieldRestrictions: [GetFieldRestrictionsRequest, FieldRestrictions];
     /** Returns an export. */
     GetLogExport: [GetLogExportRequest, LogExport];
-    /** Changes a draft. Absent fields stay as they are; `filters` is replaced as a whole. */
+    /** Changes a draft. Fields that are not given do not change; `filters` is replaced as a whole. */
     UpdateLogExport: [UpdateLogExportRequest, LogExportAnswer];
     /** Starts a draft: its file is written, with what the caller may see by then. */
     StartLogExport: [StartLogExportRequest, LogExportMessage];

@@ -84,7 +84,7 @@ describe('servers of key sets', () => {
     expect(await away(servers.fetch(server.url))).to.include('longer than');
     server.answer = (_, response) => response.end('internal-secret: 1');
     expect(await away(servers.fetch(server.url)))
-      .to.match(/no JSON/)
+      .to.match(/not JSON/)
       .and.not.include('internal-secret');
     server.answer = (_, response) => response.write('{');
     const request = { url: server.url, maxBytes: 100, deadlineMs: 50 };
@@ -99,7 +99,7 @@ describe('servers of key sets', () => {
     });
     await new Promise<void>((listening) => garbage.listen(0, '127.0.0.1', listening));
     const { port: garbagePort } = garbage.address() as { port: number };
-    expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('no answer');
+    expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('did not answer');
     await new Promise((closed) => garbage.close(closed));
     expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('ECONNREFUSED');
   });

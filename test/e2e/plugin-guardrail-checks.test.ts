@@ -252,7 +252,9 @@ describe('Guardrail checks of a plugin, in a running gateway', () => {
     const { status } = await chat('x', []);
     expect(status).to.equal(200);
     const statuses = (await Promise.all(flood)).map((one) => one.status);
-    expect(new Set(statuses)).to.deep.equal(new Set([200, 446]));
+    // On a busy machine none of them may end within its time.
+    expect([200, 446]).to.include.members([...new Set(statuses)]);
+    expect(statuses).to.include(446);
     await eventually('jobs run again', async () => {
       const again = await chat('x', inline('acme.job', { name: 'primes', failOnError: true }));
       return again.status === 200;
