@@ -99,8 +99,11 @@ describe('servers of key sets', () => {
     });
     await new Promise<void>((listening) => garbage.listen(0, '127.0.0.1', listening));
     const { port: garbagePort } = garbage.address() as { port: number };
-    expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('did not answer');
-    await new Promise((closed) => garbage.close(closed));
+    try {
+      expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('did not answer');
+    } finally {
+      await new Promise((closed) => garbage.close(closed));
+    }
     expect(await away(servers.fetch(`http://127.0.0.1:${garbagePort}/`))).to.include('ECONNREFUSED');
   });
 });
