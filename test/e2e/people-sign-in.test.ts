@@ -297,6 +297,12 @@ describe('people who sign in', () => {
     expect(JSON.stringify(unknown.json)).to.include('headgate users list');
   });
 
+  const watch = (cookie: string, gone: AbortSignal) =>
+    plane.server.rest({
+      ...{ verb: 'GET', path: '/v1/watch', query: '', headers: ['cookie', cookie] },
+      ...{ address: '192.0.2.1', body: Buffer.alloc(0), gone },
+    });
+
   it('see the changes in all of their workspaces', async () => {
     const names = ['watched-one', 'watched-two', 'unwatched'];
     for (const name of names) await plane.rest('POST', '/v1/admin/workspaces', { name, slug: name });
@@ -304,15 +310,7 @@ describe('people who sign in', () => {
     const { email } = await makeUser('member', places);
     const { cookie } = await enter(email);
     const gone = new AbortController();
-    const answer = await plane.server.rest({
-      verb: 'GET',
-      path: '/v1/watch',
-      query: '',
-      headers: ['cookie', cookie],
-      address: '192.0.2.1',
-      body: Buffer.alloc(0),
-      gone: gone.signal,
-    });
+    const answer = await watch(cookie, gone.signal);
     let text = '';
     const read = (async () => {
       for await (const piece of answer.body as AsyncIterable<Buffer | string>) {
@@ -336,15 +334,7 @@ describe('people who sign in', () => {
     const { email } = await makeUser('admin');
     const { cookie, call } = await enter(email);
     const gone = new AbortController();
-    const answer = await plane.server.rest({
-      verb: 'GET',
-      path: '/v1/watch',
-      query: '',
-      headers: ['cookie', cookie],
-      address: '192.0.2.1',
-      body: Buffer.alloc(0),
-      gone: gone.signal,
-    });
+    const answer = await watch(cookie, gone.signal);
     expect(answer.status).to.equal(200);
     let text = '';
     const read = (async () => {

@@ -177,7 +177,7 @@ describe('npm start, in a tree of its own', function () {
   it('does not outlive an npm that was killed while it was still preparing', async () => {
     rmSync(join(copy, 'node_modules', '.headgate-installed-for'));
     const lock = join(copy, '.prepare.lock');
-    // A pipe can be opened for writing once somebody reads it: it has begun by then, and noted whose child it is.
+    // A pipe can be opened for writing only when it is being read: by then the child has started and knows its parent.
     execFileSync('mkfifo', [lock]);
     const started = start();
     const preparing = await eventually('npm has started it', async () => {

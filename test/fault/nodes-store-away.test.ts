@@ -20,7 +20,7 @@ const chat = JSON.stringify({
   messages: [{ role: 'user', content: 'Hello' }],
 });
 
-/** Of other tests and programs, which hold back whoever follows what was committed. */
+/** Transactions of other tests and programs, which delay the followers of committed rows. */
 const longTransactions = `
   SELECT datname, application_name, state, now() - xact_start AS since, left(query, 80) AS query FROM pg_stat_activity
   WHERE backend_xid IS NOT NULL AND usename <> $1 AND xact_start < now() - interval '2 seconds' ORDER BY xact_start`;

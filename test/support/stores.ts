@@ -90,7 +90,7 @@ async function dropPlaces(): Promise<void> {
   await ask(...made.map(({ drop }) => drop));
 }
 
-/** What stands for a data directory on the server: an empty schema, or `make`. */
+/** The equivalent of a data directory on the server: an empty schema, or `make`. */
 async function urlOf(dataDir: string, make = makeSchema): Promise<Secret> {
   if (places.size === 0) cleanUpLater(dropPlaces);
   const name = `headgate_${createHash('sha256').update(dataDir).digest('hex').slice(0, 20)}`;
@@ -99,7 +99,7 @@ async function urlOf(dataDir: string, make = makeSchema): Promise<Secret> {
   return (await place).url;
 }
 
-/** `name` also names its connections, which can be told from those of other tests. */
+/** `name` also names its connections, which distinguishes them from those of other tests. */
 function urlWith(name: string, change: (url: URL) => void): Secret {
   const url = new URL(server);
   change(url);

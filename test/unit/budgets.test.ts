@@ -254,7 +254,7 @@ describe('budgets', () => {
       const [late] = await worker!.streaming(text);
       late.disconnect();
       await soon('the second has ended', () => worker!.settled.length === 2);
-      // Of the first the whole answer that it allows, since nothing tells how much of it was made.
+      // The first is counted with the longest answer that it allows: how much of it the provider made is not known.
       expect([chargesOf(0), chargesOf(1)]).to.deep.equal([[30], [10]]);
       await all.ingest();
       expect(await usedOf(rule())).to.equal(40);

@@ -41,7 +41,7 @@ describe('guardrails, as a client that means harm meets them', function () {
       body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content }], ...more },
     });
   /**
-   * What guardrails write into the row of a request. A row does not wait for ever for checks that go on after the answer, and
+   * What guardrails write into the row of a request. The row waits only a limited time for checks that go on after the answer, and
    * on a busy machine some go on for long: that of one of several requests has them.
    */
   const rowOf = async (once: () => Promise<Response>): Promise<Record<string, unknown>> => {
