@@ -22,5 +22,5 @@ const toMessage = (node: Node): NodeMessage => ({
   started_at: timeOf(node.startedAt),
   last_seen_at: timeOf(node.lastSeenAt),
   workers: node.workers,
-  journal_behind_s: node.journalBehindMs / 1000,
+  journal_behind_s: Math.round(node.journalBehindMs) / 1000,
 });
