@@ -162,6 +162,16 @@ describe('passthrough path', () => {
     expect(passthroughPath('/v1/users/me@example.com', 'a=b?c')).to.equal('/users/me@example.com?a=b?c');
   });
 
+  it('keeps escaped slashes wherever they are in a name: addresses of buckets, ARNs, paths of files', () => {
+    for (const name of ['s3%3A%2F%2Fbucket%2Fkey', 's3%3A%2F%2Fbucket%2Ffolder%2F', '%2Fmnt%2Fdata', 'a%2F%2Fb']) {
+      expect(passthroughPath(`/v1/files/${name}/content`, '')).to.equal(`/files/${name}/content`);
+      expect(findEndpoint('GET', `/v1/files/${name}`).name, name).to.equal('passthrough');
+    }
+    for (const path of ['/v1/chat%2F%2Fcompletions', '/v1/chat/%2Fcompletions', '/v1/chat%2F/completions']) {
+      expect(codeOf(() => findEndpoint('POST', path)), path).to.equal('not_found');
+    }
+  });
+
   const refused = [
     '/v1/../admin',
     '/v1/a/..',
@@ -189,9 +199,9 @@ describe('passthrough path', () => {
     '/v1/a%2F%2e%2e',
     '/v1/a%2f.%2fb',
     '/v1/%2Fevil.example',
-    '/v1/a%2F/b',
-    '/v1/a%2F%2Fb',
-    '/v1/a/%2Fb',
+    '/v1/%2F%2Fevil.example',
+    '/v1/a%2F%2F..%2Fb',
+    '/v1/a/%2F..%2Fb',
     '/v1/a%252Fb',
     '/v1//evil.example',
     '/v1/a//b',

@@ -13,9 +13,10 @@ const unsafe =
   /[^\x21-\x7e]|[\\#?]|\/\/|%(?:25)*(?:5c|7f|[01][0-9a-f])|%25(?:25)*2[ef]|%252525|%c[01]%[89ab]|%e0%[89]|%(?![0-9a-f]{2})/i;
 /**
  * The segments `.` and `..`, however their dots and the slashes around them are written, also with a parameter or an
- * escape that follows them. An escaped slash is fine inside a segment only: `org%2Fname`.
+ * escape that follows them. Other escaped slashes are part of a name (`org%2Fname`, `s3%3A%2F%2Fbucket`), but not the
+ * path's first character: an upstream might read what follows as a host.
  */
-const climbing = /(?:\/|%2f)(?:\.|%2e){1,2}(?=[/;%]|$)|\/%2f|%2f(?=\/|%2f|$)/i;
+const climbing = /(?:\/|%2f)(?:\.|%2e){1,2}(?=[/;%]|$)|^\/v1(?:beta)?\/%2f/i;
 const unsafeQuery = /[^\x21-\x7e]|#/;
 
 /** The version is part of a provider's base address: `/v1/`, or Gemini's `/v1beta/`. */
@@ -44,7 +45,7 @@ export function checkPassthroughPath(path: string, query = ''): void {
   if (start < 0 || path.charCodeAt(start + 1) === 0x40 || unsafe.test(path) || climbing.test(path)) {
     throw new GatewayError(
       'invalid_request',
-      'The path is not one that can be passed on: send it without ".", ".." or empty segments, encoded or not, without "\\" or a leading "@", and without encoded control characters.',
+      'The path is not one that can be passed on: send it without "." and ".." segments, encoded or not, without empty segments, "\\" or a leading "@", and without encoded control characters.',
       { param: 'path' },
     );
   }
