@@ -323,6 +323,33 @@ for (const [name, create] of [
         expect(JSON.parse(answer.body.toString()).error.code).to.equal('bad_framing');
         await c.hasClosed();
       });
+
+      it('refuses with the headers of the request, and without any where they cannot be read', async () => {
+        const seen: (string | undefined)[] = [];
+        const refusing = await create({
+          ...options(400),
+          refusal: (error, path, headers) => {
+            seen.push(getHeader(headers, 'x-trace'));
+            return { headers: ['x-refused', error.code], body: path };
+          },
+        });
+        const at = await refusing.listen('127.0.0.1', 0, false);
+        try {
+          for (const text of [
+            get('/a', 'X-Trace: mine\r\nContent-Length: x1\r\n'),
+            'TRACE /b HTTP/1.1\r\nHost: a\r\nX-Trace: mine\r\n\r\n',
+          ]) {
+            const c = await client(at);
+            c.send(text);
+            await c.hasClosed(1500);
+            expect(c.bytes).to.match(/x-refused: (?:bad_framing|method_not_allowed)\r\n/);
+          }
+          // Node's own parser refuses a length that is no number before it gives the headers.
+          expect(seen).to.deep.equal(name === 'uws' ? ['mine', 'mine'] : [undefined, 'mine']);
+        } finally {
+          refusing.close();
+        }
+      });
     });
 
     describe('uploads', () => {

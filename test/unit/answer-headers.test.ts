@@ -49,6 +49,20 @@ describe('the headers of answers', () => {
     }
   });
 
+  it('list the methods of a path on a 405', async () => {
+    const key = worker.key();
+    for (const [method, path, allow] of [
+      ['GET', '/v1/chat/completions', 'POST'],
+      ['POST', '/v1/models', 'GET'],
+      ['PUT', '/v1beta/models/gemini-2.5-pro:generateContent', 'POST'],
+      ['OPTIONS', '/v1/files', 'GET, POST, PUT, DELETE, PATCH, HEAD'],
+    ] as const) {
+      const refused = await ended(worker.ask(key, { method, path }));
+      expect(refused.status, path).to.equal(405);
+      expect(header(refused, 'allow'), path).to.equal(allow);
+    }
+  });
+
   it('name a trace where the transport refuses what it cannot read', () => {
     const refused = refusalAt('/', [], new GatewayError('bad_framing', 'No.'), ['x-gateway-']);
     expect(header({ headers: [...refused.headers] }, 'x-gateway-trace-id')).to.equal(refused.id);

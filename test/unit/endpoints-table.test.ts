@@ -163,12 +163,20 @@ describe('passthrough path', () => {
   });
 
   it('keeps escaped slashes wherever they are in a name: addresses of buckets, ARNs, paths of files', () => {
-    for (const name of ['s3%3A%2F%2Fbucket%2Fkey', 's3%3A%2F%2Fbucket%2Ffolder%2F', '%2Fmnt%2Fdata', 'a%2F%2Fb']) {
+    for (const name of [
+      's3%3A%2F%2Fbucket%2Fkey',
+      's3%3A%2F%2Fbucket%2Ffolder%2F',
+      '%2Fmnt%2Fdata',
+      'a%2F%2Fb',
+    ]) {
       expect(passthroughPath(`/v1/files/${name}/content`, '')).to.equal(`/files/${name}/content`);
       expect(findEndpoint('GET', `/v1/files/${name}`).name, name).to.equal('passthrough');
     }
     for (const path of ['/v1/chat%2F%2Fcompletions', '/v1/chat/%2Fcompletions', '/v1/chat%2F/completions']) {
-      expect(codeOf(() => findEndpoint('POST', path)), path).to.equal('not_found');
+      expect(
+        codeOf(() => findEndpoint('POST', path)),
+        path,
+      ).to.equal('not_found');
     }
   });
 

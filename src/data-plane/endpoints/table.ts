@@ -42,12 +42,17 @@ export function findEndpoint(method: string, path: string): Endpoint {
   return fixedEndpoint(method, path) ?? canonicalEndpoint(method, canonicalPath(path));
 }
 
+function takesOnly(what: string, methods: readonly string[]): GatewayError {
+  const list = methods.join(', ');
+  return new GatewayError('method_not_allowed', `${what} takes ${list} only.`, { headers: ['allow', list] });
+}
+
 /** The endpoint that has exactly this path; null: none has. Throws `method_not_allowed`. */
 export function fixedEndpoint(method: string, path: string): Endpoint | null {
   const fixed = fixedEndpoints.get(path);
   if (fixed === undefined) return null;
   if (fixed.method === method) return fixed.endpoint;
-  throw new GatewayError('method_not_allowed', `${path} takes ${fixed.method} only.`);
+  throw takesOnly(path, [fixed.method]);
 }
 
 /** As `findEndpoint`, for a path that `canonicalPath` gave. */
@@ -57,7 +62,7 @@ export function canonicalEndpoint(method: string, path: string): Endpoint {
   const gemini = geminiEndpoint(path);
   if (gemini !== null) {
     if (method === 'POST') return gemini;
-    throw new GatewayError('method_not_allowed', 'The methods of Gemini models take POST only.');
+    throw takesOnly('A method of a Gemini model', ['POST']);
   }
   if (adminPathKind(path) !== null) return admin;
   if (method === 'GET' && isModelPath(path)) return models;
@@ -65,10 +70,7 @@ export function canonicalEndpoint(method: string, path: string): Endpoint {
     throw new GatewayError('not_found', 'There is nothing at this path: the API is under /v1/.');
   }
   if (!passthroughMethods.includes(method)) {
-    throw new GatewayError(
-      'method_not_allowed',
-      `Provider paths take ${passthroughMethods.join(', ')} only.`,
-    );
+    throw takesOnly('A path of a provider', passthroughMethods);
   }
   checkPassthroughPath(path);
   return path.startsWith(storedResponsesRoot) ? storedResponses : passthrough;

@@ -101,6 +101,7 @@ export function refusalAt(
     traceIn(asked, headerPrefixes, id).traceId,
   ];
   if (error.status === 503) headers.push('retry-after', '1');
+  if (error.headers !== null) headers.push(...error.headers);
   const errors = errorsAt(path, asked);
   if (errors.requestIdHeader !== undefined) headers.push(errors.requestIdHeader, id);
   return { id, headers, body: errors.writeError(error, { requestId: id, provider: null }) };

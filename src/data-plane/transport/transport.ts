@@ -71,8 +71,11 @@ export interface TransportOptions {
   readonly maxConnections?: number;
   /** A client that reads no byte for this long is cut. Milliseconds. */
   readonly writeTimeoutMs: number;
-  /** The refusal in the format of this path (`/` where it cannot be read); plain text by default. */
-  readonly refusal?: (error: GatewayError, path: string) => Refusal;
+  /**
+   * The refusal in the format of this path (`/` where it cannot be read), for a request with these headers (none where
+   * they cannot be read); plain text by default.
+   */
+  readonly refusal?: (error: GatewayError, path: string, headers: HeaderList) => Refusal;
   /** Called for the transport's own refusals and errors, for the process log. */
   readonly onProblem: (error: unknown, what: string) => void;
 }

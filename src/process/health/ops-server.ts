@@ -95,7 +95,7 @@ async function answer(
   { checks, metrics }: OpsServerOptions,
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD')
-    return send(request, response, 405, 'GET or HEAD\n');
+    return send(request, response.setHeader('Allow', 'GET, HEAD'), 405, 'GET or HEAD\n');
   // Not by `new URL`: that throws at targets such as `//`, which HTTP allows.
   const [path, query = ''] = (request.url ?? '').split('?', 2);
   switch (path) {

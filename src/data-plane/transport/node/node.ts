@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { errorBody } from '../../../common/core/error-body.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { reportFull } from '../connection-limit.js';
@@ -119,9 +118,9 @@ class NodeTransport implements Transport, Serving {
     res.on('close', () => this.#owed.set(socket, (this.#owed.get(socket) ?? 1) - 1));
     let call: NodeCall;
     let path = '/';
+    const headers = req.rawHeaders;
+    const list: HeaderList = new Array(headers.length);
     try {
-      const headers = req.rawHeaders;
-      const list: HeaderList = new Array(headers.length);
       for (let i = 0; i < headers.length; i += 2) {
         list[i] = headers[i]!.toLowerCase();
         list[i + 1] = fromWire(headers[i + 1]!);
@@ -141,7 +140,7 @@ class NodeTransport implements Transport, Serving {
       this.options.onProblem(error, 'refused request');
       this.#spent.add(socket);
       res.on('error', ignore);
-      const { headers, body } = refusalOf(this.options, error, path);
+      const { headers, body } = refusalOf(this.options, error, path, list);
       res.writeHead(error.status, [...headers, 'Connection', 'close']);
       res.end(body);
       return;
@@ -181,11 +180,12 @@ class NodeTransport implements Transport, Serving {
       return;
     }
     this.#spent.add(socket);
-    const body = errorBody(error, null);
+    const { headers, body } = refusalOf(this.options, error, '/', []);
+    const lines = headers.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
     socket.on('error', ignore);
     socket.end(
       `HTTP/1.1 ${error.status} ${error.status === 405 ? 'Method Not Allowed' : 'Bad Request'}\r\n` +
-        'Content-Type: application/json\r\nConnection: close\r\n' +
+        `${lines}Connection: close\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       () => socket.destroy(),
     );

@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { GatewayError } from '../../../common/core/errors.js';
+import type { HeaderList } from '../../../common/http/headers.js';
 import { reportFull } from '../connection-limit.js';
 import { checkHead } from '../framing.js';
 import { statusLine } from '../head-text.js';
@@ -119,9 +120,10 @@ class UwsTransport implements Transport, Serving {
   readonly #request = (res: HttpResponse, req: HttpRequest): void => {
     let call: UwsCall | null = null;
     let path = '/';
+    let headers: HeaderList = [];
     res.onAborted(() => call?.gone());
     try {
-      const headers = copiedHeaders(req);
+      headers = copiedHeaders(req);
       const method = req.getCaseSensitiveMethod();
       path = req.getUrl();
       // Without "?" the native part answers undefined, unlike its types.
@@ -131,7 +133,7 @@ class UwsTransport implements Transport, Serving {
     } catch (thrown) {
       const error = GatewayError.from(thrown);
       this.options.onProblem(error, 'refused request');
-      refuse(res, error, refusalOf(this.options, error, path));
+      refuse(res, error, refusalOf(this.options, error, path, headers));
       return;
     }
     this.inFlight++;

@@ -22,8 +22,8 @@ export const transportPart: ProcessPart<WorkerBase & PipelineGiven, TransportGiv
       maxHeaderBytes: 80 * 1024,
       maxConnections: clientConnections(descriptorLimit()),
       writeTimeoutMs: init.writeTimeoutMs,
-      refusal(error, path) {
-        const { id, headers, body } = refusalAt(path, [], error, init.headerPrefixes);
+      refusal(error, path, asked) {
+        const { id, headers, body } = refusalAt(path, asked, error, init.headerPrefixes);
         log.info({ request_id: id, code: error.code, path }, error.message);
         return { headers, body };
       },
