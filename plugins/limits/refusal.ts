@@ -84,7 +84,7 @@ export function budgetRefusalOf(
   const message =
     left < 1
       ? `${whose}, and that is used up: raise the budget or reset its usage.${again}`
-      : `${whose}; ${shownAmount(rule, left)} are left, and this request may use ${shownAmount(rule, amount)}: lower max_tokens, shorten the request, or raise the budget.${again}`;
+      : `${whose}; ${shownAmount(rule, left)} ${left === 1 ? 'is' : 'are'} left, and this request may use ${shownAmount(rule, amount)}: lower max_tokens, shorten the request, or raise the budget.${again}`;
   return new GatewayError(of === 'usage_limits_policy' ? '06' : '04', message, {
     type: exhaustTypes[of],
     ...(waitMs !== null && { retryAfterMs: waitMs }),
@@ -116,7 +116,11 @@ const inUnit = ({ measure }: BudgetRule, amount: number): number =>
   measure === 'cost' ? amount / nanosPerDollar : amount;
 
 const shownAmount = (rule: BudgetRule, amount: number): string =>
-  rule.measure === 'cost' ? `$${Number(inUnit(rule, amount).toFixed(6))}` : `${amount} ${rule.measure}`;
+  rule.measure === 'cost' ? `$${Number(inUnit(rule, amount).toFixed(6))}` : counted(amount, rule.measure);
+
+/** `measure` is a plural. */
+const counted = (amount: number, measure: string): string =>
+  `${amount} ${amount === 1 ? measure.slice(0, -1) : measure}`;
 
 function messageOf(
   { name, measure, unit, value }: RateRule,
@@ -126,11 +130,15 @@ function messageOf(
 ): string {
   const whose = `The ${holder} ${JSON.stringify(name)}`;
   if (measure === 'concurrency')
-    return `${whose} may have ${value} requests under way at a time, and it has: try again when one has ended.`;
-  const limit = `${whose} may use ${value} ${measure} per ${periods[unit!]}`;
+    return `${whose} may have ${counted(value, 'requests')} under way at a time, and it has: try again when one has ended.`;
+  const limit = `${whose} may use ${counted(value, measure)} per ${periods[unit!]}`;
+  if (value === 0 || (waitMs === null && measure === 'requests')) return `${limit}: raise the limit.`;
   if (waitMs === null)
     return `${limit}, and this request may use more: lower max_tokens, shorten the request, or raise the limit.`;
-  const left = measure === 'tokens' ? `; ${remaining} are left, too few for this request` : '; none are left';
+  const left =
+    measure === 'tokens'
+      ? `; ${remaining} ${remaining === 1 ? 'is' : 'are'} left, too few for this request`
+      : '; none are left';
   return `${limit}${left}: try again in ${Math.ceil(waitMs / 1000)} s.`;
 }
 

@@ -338,7 +338,7 @@ describe('JSON web tokens in place of gateway keys', function () {
     for (const jti of ['a', 'b']) used.push(await chat(await limited(jti, 'budget', { usage_limits })));
     expect(used.map(({ status }) => status)).to.deep.equal([200, 412]);
     expect(used[1]?.json.error.code).to.equal('04');
-    expect(used[1]?.json.error.message).to.include('The user "budget" may use 1 requests');
+    expect(used[1]?.json.error.message).to.include('The user "budget" may use 1 request,');
   });
 
   it('bring a default config and metadata', async () => {

@@ -64,7 +64,7 @@ describe('rate limits', () => {
     const { error } = JSON.parse(refused.text);
     expect(error).to.deep.include({ code: '05', type: 'api_key_rate_limit_error' });
     expect(error.message).to.match(
-      /^The API key "mine" may use 1 requests per minute; none are left: try again in \d+ s\.$/,
+      /^The API key "mine" may use 1 request per minute; none are left: try again in \d+ s\.$/,
     );
     expect(error.limit).to.include({ on: 'api_key', type: 'requests', unit: 'rpm', value: 1, remaining: 0 });
     expect(Number(headerOf(refused, 'retry-after'))).to.be.within(1, 61);
@@ -121,6 +121,16 @@ describe('rate limits', () => {
     expect(headerOf(refused, 'x-should-retry')).to.equal('false');
   });
 
+  it('refuse everything at 0, and do not advise a shorter request', async () => {
+    for (const measure of ['requests', 'tokens'] as const) {
+      const refused = await all.ask(key([rule({ measure, value: 0 })]), { body });
+      expect(refused.status).to.equal(429);
+      expect(JSON.parse(refused.text).error.message).to.equal(
+        `The API key "mine" may use 0 ${measure} per minute: raise the limit.`,
+      );
+    }
+  });
+
   it('limit requests under way, whichever worker has them', async () => {
     const text = key([rule({ measure: 'concurrency', unit: null, value: 1 })]);
     const answered: (() => void)[] = [];
@@ -135,7 +145,7 @@ describe('rate limits', () => {
     const [first, asked] = await all.workers[0]!.asking(text, { stream: false });
     const refused = await all.ask(text, { worker: 1 });
     expect(refused.status).to.equal(429);
-    expect(JSON.parse(refused.text).error.message).to.include('1 requests under way');
+    expect(JSON.parse(refused.text).error.message).to.include('1 request under way');
     asked.handler.head(200, ['content-type', 'application/json']);
     asked.handler.data(Buffer.from('{"choices":[]}'));
     asked.handler.end();
