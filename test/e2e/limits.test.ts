@@ -293,6 +293,27 @@ describe('limits and budgets of a running gateway', function () {
     expect((data as { id: string }[]).map((one) => one.id)).to.not.include(id);
   });
 
+  it('of a policy are set back to 0 right after the last request, by value and by id', async () => {
+    const { key, id } = await keyWith({});
+    const { id: policy } = await admin('POST', '/v1/policies/usage-limits', {
+      conditions: [{ key: 'api_key', value: id }],
+      group_by: [{ key: 'metadata.team' }],
+      ...three,
+    });
+    const path = `/v1/policies/usage-limits/${policy}`;
+    const used = (team: string): Promise<number[]> =>
+      asking(4, key, { 'x-gateway-metadata': JSON.stringify({ team }) });
+    for (let i = 0; i < 5; i++) {
+      expect(await used(`new ${i}`)).to.deep.equal([200, 200, 200, 412]);
+      await admin('PUT', path, { reset_usage_for_value: `metadata.team:new ${i}` });
+      expect(await used(`new ${i}`), 'by value').to.deep.equal([200, 200, 200, 412]);
+      const { data } = await admin('GET', `${path}/entities?search=new ${i}`);
+      await admin('PUT', `${path}/entities/${(data as Counter[])[0]!.id}/reset`, {});
+      expect(await used(`new ${i}`), 'by id').to.deep.equal([200, 200, 200, 412]);
+    }
+    await admin('DELETE', path);
+  });
+
   it('are refilled by no restart, and by no kill of a worker or of the control process', async () => {
     const { key } = await keyWith({ usage_limits: { ...three, credit_limit: 5 } });
     const { key: rated } = await keyWith({ rate_limits: [{ type: 'requests', unit: 'rph', value: 1 }] });

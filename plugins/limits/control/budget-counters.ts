@@ -117,7 +117,7 @@ export class BudgetCounters {
     options.spent.listen({
       charged: (pid, charges) => this.charged(pid, charges),
       ended: (pid) => this.ended(pid),
-      reset: (organisationId, counter) => void this.#reset(organisationId, counter).catch(() => {}),
+      reset: (organisationId, counter) => this.#reset(organisationId, counter).catch(() => {}),
     });
   }
 

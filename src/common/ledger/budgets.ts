@@ -94,7 +94,7 @@ export interface LedgerBudgets {
    */
   reset(org: string, counter: BudgetCounter, at: number): Promise<'missing' | undefined>;
   /** Calls the listener after each reset of a counter by this object. */
-  onReset(listener: (org: string, counter: BudgetCounter) => void): void;
+  onReset(listener: (org: string, counter: BudgetCounter) => Promise<void>): void;
   /**
    * Its period has ended by hand at `at`, and a new one began: an alert `reset` is written for each of the budget's
    * periods that has a charge, began before, and had none yet. Usage stays as it is.

@@ -71,8 +71,8 @@ export interface SpentListener {
   charged(pid: number, charges: readonly ChargedBudget[]): void;
   /** All that a process has written before its end is in the ledger. */
   ended(pid: number): void;
-  /** Someone has set this counter to 0, on this node. */
-  reset(organisationId: string, counter: BudgetCounter): void;
+  /** Someone has set this counter to 0, on this node. Resolves when what is used of it here is known again. */
+  reset(organisationId: string, counter: BudgetCounter): Promise<void>;
 }
 
 /** The host of a stage's part in the control process. */

@@ -40,6 +40,8 @@ export interface AdminParts {
   readonly logExporter?: Pick<LogExporter, 'wake' | 'destination'>;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
+  /** Resolves when the ledger has what this node has answered before, or soon does not get it; by default at once. */
+  readonly answered?: () => Promise<void>;
   /** Alerts of budgets and anomalies; none unless given. */
   readonly alerts?: Pick<LedgerAlerts, 'list' | 'listAnomalies'>;
   /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */

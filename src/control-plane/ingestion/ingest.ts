@@ -104,6 +104,10 @@ class Ingester implements Ingestion {
     return this.#enqueue(() => this.#pass(true));
   }
 
+  flushRows(): Promise<void> {
+    return this.#enqueue(() => this.#pass(false));
+  }
+
   workerGone(worker: string, pid: number): Promise<void> {
     return this.#enqueue(async () => {
       await this.#discover();

@@ -21,6 +21,8 @@ export interface IngestionOptions {
 export interface Ingestion {
   /** Resolves when all records in files at the time of the call are in the ledger, or a failure was reported. */
   flush(): Promise<void>;
+  /** As `flush`, of rows alone: bodies are read as far as in any pass. */
+  flushRows(): Promise<void>;
   /** Resolves when what was on file at the start was read for the first time, or a failure was reported. */
   readonly firstPass: Promise<void>;
   /** A worker's process has ended: its open intents become `unknown`. */

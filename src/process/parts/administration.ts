@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { scheduler } from 'node:timers/promises';
 import { OwnIdentities } from '../../common/access/own-identity.js';
 import { EgressAllow } from '../../common/http/egress-allow.js';
 import { publicUrlOf, type Settings } from '../../common/settings/settings.js';
@@ -10,6 +11,7 @@ import type { ProcessPart } from '../part-list.js';
 import type { AnalyticsGiven } from './analytics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
+import type { IngestionGiven } from './ingestion.js';
 import type { LedgerGiven } from './ledger.js';
 import type { LogExportsGiven } from './log-exports.js';
 import type { MailGiven } from './mail.js';
@@ -28,6 +30,8 @@ export interface Administration {
 
 /** Milliseconds that running calls have to end. */
 const graceMs = 1000;
+/** How long a change of a counter waits for what was used before it. Milliseconds. */
+const answeredMs = 2000;
 
 /** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
 export const administration: ProcessPart<
@@ -38,6 +42,7 @@ export const administration: ProcessPart<
     LogExportsGiven &
     MailGiven &
     WorkerProcesses &
+    IngestionGiven &
     BreakersGiven &
     ChangesGiven &
     TokensGiven &
@@ -49,6 +54,7 @@ export const administration: ProcessPart<
     settings,
     store,
     ledger,
+    ingestion,
     analytics,
     logExporter,
     outbox,
@@ -82,6 +88,7 @@ export const administration: ProcessPart<
       analytics,
       ...(logExporter !== null && { logExporter }),
       budgets: ledger.budgets,
+      answered: () => Promise.race([ingestion.flushRows(), scheduler.wait(answeredMs)]),
       alerts: ledger.alerts,
       outbox,
       changed: forget,

@@ -27,7 +27,7 @@ const dayMs = 86_400_000;
 /** Budgets in the tables of a ledger. */
 export class Budgets implements LedgerBudgets {
   readonly #database: BudgetDatabase;
-  readonly #onReset: ((org: string, counter: BudgetCounter) => void)[] = [];
+  readonly #onReset: ((org: string, counter: BudgetCounter) => Promise<void>)[] = [];
   readonly #asked: string;
 
   constructor(database: BudgetDatabase) {
@@ -102,13 +102,13 @@ export class Budgets implements LedgerBudgets {
     return row === undefined ? null : usageOf(row);
   }
 
-  onReset(listener: (org: string, counter: BudgetCounter) => void): void {
+  onReset(listener: (org: string, counter: BudgetCounter) => Promise<void>): void {
     this.#onReset.push(listener);
   }
 
   async reset(org: string, counter: BudgetCounter, at: number): Promise<'missing' | undefined> {
     const answer = await this.#reset(org, counter, at);
-    if (answer !== 'missing') for (const listener of this.#onReset) listener(org, counter);
+    if (answer !== 'missing') await Promise.all(this.#onReset.map((listener) => listener(org, counter)));
     return answer;
   }
 

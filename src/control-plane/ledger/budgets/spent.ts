@@ -18,7 +18,7 @@ export class Spent implements SpentBudgets {
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(readonly options: SpentOptions) {
-    options.ledger.budgets.onReset((org, counter) => this.#listener?.reset(org, counter));
+    options.ledger.budgets.onReset(async (org, counter) => this.#listener?.reset(org, counter));
   }
 
   get node(): string {

@@ -126,7 +126,11 @@ const inForce = ({ workspaceId }: UsageLimitsPolicy): Forget => ({
 });
 
 /** Budgets over requests that share something. */
-export function usageLimitsPoliciesService({ store, budgets }: AdminParts): Service<'UsageLimitsPolicies'> {
+export function usageLimitsPoliciesService({
+  store,
+  budgets,
+  answered,
+}: AdminParts): Service<'UsageLimitsPolicies'> {
   const policies = store.usageLimitsPolicies;
   const states = new BudgetStates(budgets);
 
@@ -145,8 +149,9 @@ export function usageLimitsPoliciesService({ store, budgets }: AdminParts): Serv
     return { total, rows: await states.ofRows(organisationId, policy, rows, now) };
   }
 
-  /** Sets a counter to 0, in the period of now. false: there is none. */
+  /** Sets a counter to 0, in the period of now. false: there is none. What was used before is counted before. */
   async function setBack(policy: UsageLimitsPolicy, budget: string): Promise<boolean> {
+    await answered?.();
     const now = Date.now();
     const { startsAt } = periodOfPolicy(policy, now);
     return (await budgets.reset(policy.organisationId, { budget, startsAt }, now)) !== 'missing';
