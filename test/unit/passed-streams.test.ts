@@ -246,4 +246,32 @@ describe('a stream in the format of its client', () => {
     const broken = await answered(chunk('a'), messages);
     expect(broken).to.include('event: error').and.not.include('message_stop');
   });
+
+  it('of Anthropic is whole without message_stop for a client of another format too', async () => {
+    const event = (type: string, more: object): string => `event: ${type}\n${data({ type, ...more })}`;
+    const start = event('message_start', { message: { model: 'claude', usage: { input_tokens: 3 } } });
+    const delta = event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
+    const body = { model: 'claude', stream: true, messages: [{ role: 'user', content: 'Hi' }] };
+    for (const end of ['', event('message_stop', {})]) {
+      const plain = await answered(start + delta + end, { body }, 'anthropic');
+      expect(plain)
+        .to.match(/data: \[DONE\]\n\n$/)
+        .and.not.include('event: error');
+      const asked = { ...body, stream_options: { include_usage: true } };
+      const counted = await answered(start + delta + end, { body: asked }, 'anthropic');
+      expect(counted.match(/"completion_tokens":2/g), counted).to.have.lengthOf(1);
+    }
+    expect(await answered(start, { body }, 'anthropic')).to.include('upstream_truncated');
+  });
+
+  it('that breaks inside an event is truncated for a client of another format too', async () => {
+    for (const half of ['data: {"id":"c1","cho', 'data: [DO']) {
+      const text = await answered(chunk('a') + half, messages);
+      expect(text).to.include('ended its stream before its end').and.not.include('message_stop');
+    }
+    const whole = await answered(chunk('a') + chunk('', 'stop').trimEnd(), messages);
+    expect(whole).to.include('message_stop').and.not.include('event: error');
+    const failed = await answered(`${chunk('a')}data: {"error":{"message":"Boom"}}`, messages);
+    expect(failed).to.include('Boom').and.not.include('ended its stream');
+  });
 });

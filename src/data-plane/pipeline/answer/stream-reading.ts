@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import type { Usage } from '../../../common/core/usage.js';
+import { parseJson } from '../../../common/json/json.js';
 import type { StreamWriter } from '../../providers/client-formats/client-format.js';
 import { readProviderError } from '../../providers/formats/provider-error.js';
 import type { StreamReader } from '../../providers/provider.js';
@@ -108,6 +109,8 @@ class Converted implements StreamReading {
   readonly hasReportedError = false;
   #out = '';
   #hasEnded = false;
+  /** Are these the last bytes, an event without the blank line that closes it? */
+  #isAtEnd = false;
 
   constructor(
     framing: Framing,
@@ -132,6 +135,7 @@ class Converted implements StreamReading {
   }
 
   #event(name: string, data: string): void {
+    if (this.#isAtEnd && !isWholeData(data)) throw truncated(this.provider);
     for (const chunk of this.reader.event(name, data)) this.#out += this.writer.chunk(chunk);
   }
 
@@ -161,6 +165,7 @@ class Converted implements StreamReading {
   }
 
   #readEnd(): void {
+    this.#isAtEnd = true;
     this.#events.end();
     if (!this.reader.done) throw truncated(this.provider);
     for (const chunk of this.reader.end?.() ?? []) this.#out += this.writer.chunk(chunk);
@@ -171,6 +176,17 @@ class Converted implements StreamReading {
     const bytes = Buffer.from(this.#out);
     this.#out = '';
     return bytes;
+  }
+}
+
+/** Or else the stream broke off inside it. */
+function isWholeData(data: string): boolean {
+  if (data.trimEnd() === '[DONE]') return true;
+  try {
+    parseJson(data);
+    return true;
+  } catch {
+    return false;
   }
 }
 

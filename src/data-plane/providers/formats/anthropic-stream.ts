@@ -20,12 +20,22 @@ interface ToolBlock {
 
 /** Events of a Messages stream → chunks of a chat stream. The grammar: start, blocks one after another, delta, stop. */
 export class AnthropicStream extends ChunkStream {
-  done = false;
+  #stopped = false;
   #counts: JsonObject | null = null;
   #toolCalls = 0;
   #answeredByTool = false;
   #finished = false;
   readonly #tools = new Map<unknown, ToolBlock>();
+
+  /** With its stop reason an answer is whole, as it is for a client of this format. */
+  get done(): boolean {
+    return this.#stopped || this.#finished;
+  }
+
+  /** Of a stream without `message_stop`. */
+  end(): readonly CanonicalChunk[] {
+    return this.#stop();
+  }
 
   event(name: string, data: string): readonly CanonicalChunk[] {
     const event = this.parse(data);
@@ -132,8 +142,8 @@ export class AnthropicStream extends ChunkStream {
   }
 
   #stop(): readonly CanonicalChunk[] {
-    if (this.done) return noChunks;
-    this.done = true;
+    if (this.#stopped) return noChunks;
+    this.#stopped = true;
     const chunks: CanonicalChunk[] = [];
     if (!this.#finished) chunks.push(this.chunk({}, this.#finish(null)));
     if (this.context.includeUsage) {
