@@ -263,6 +263,35 @@ for (const [name, create] of [
         expect(answers.map((answer) => answer.body.toString())).to.deep.equal(['/one', '/two', '/three']);
       });
 
+      it('answers no more than some requests of a connection in one turn, and others in between', async function () {
+        // Node reads packets of 64 KB, and answers all their requests.
+        if (name === 'node') this.skip();
+        for (const [request, size] of [
+          [get('/'), 20_000],
+          [post('/', 'x'), 20_000],
+        ] as const) {
+          let turn = 0;
+          let most = 0;
+          handler = (call) => {
+            if (turn === 0) setImmediate(() => (turn = 0));
+            most = Math.max(most, ++turn);
+            if (call.method === 'GET') call.answer(404, [], 'no');
+            else call.collect(10, () => call.answer(401, [], 'no'));
+          };
+          const flood = await client();
+          flood.send(request.repeat(size / request.length));
+          await flood.hasClosed(1500);
+          expect(most).to.be.within(20, 100);
+          expect(flood.answers().length).to.be.at.most(100);
+        }
+        handler = (call) => call.answer(200, [], call.path);
+        const c = await client();
+        c.send(get('/a').repeat(10));
+        await c.answered(10);
+        c.send(get('/a').repeat(10));
+        expect(await c.answered(20)).to.have.lengthOf(20);
+      });
+
       it('answers a chunked request, then closes, and serves nothing after it', async () => {
         for (const way of ['answer', 'begin'] as const) {
           for (const when of ['together', 'later'] as const) {

@@ -19,6 +19,21 @@ const swallowBytes = 64 * 1024;
 const lingerUploadMs = 1000;
 const lingerMs = 50;
 
+/**
+ * Answers that are written while packets are read. A packet may have thousands of small requests: further answers of the turn wait
+ * for its end, and uWebSockets closes a connection on which another request follows one without an answer.
+ */
+const mostInTurn = 50;
+let answeredInTurn = 0;
+const newTurn = (): void => {
+  answeredInTurn = 0;
+};
+
+function mayAnswerAtOnce(): boolean {
+  if (answeredInTurn === 0) setImmediate(newTurn);
+  return ++answeredInTurn <= mostInTurn;
+}
+
 /** A call on a connection of uWebSockets.js. */
 export class UwsCall implements Call, Wire, PausableBody, Corked {
   aborted = false;
@@ -93,8 +108,9 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
       this.#closing = true;
     // What follows in the same packet must find this call pending, or else it would be served.
     if (this.#closing) setImmediate(writeClosing, this);
-    else if (this.#inParser) this.writeWhole(this.transport.draining);
-    else this.#cork();
+    else if (this.#inParser && mayAnswerAtOnce()) this.writeWhole(this.transport.draining);
+    else if (this.#inParser) setImmediate(writeCorked, this);
+    else this.writeCorked();
   }
 
   begin(status: number, headers: HeaderList, resume: () => void): ReplySink {
@@ -241,7 +257,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     }
   }
 
-  #cork(): void {
+  writeCorked(): void {
     if (this.#res !== null) corkWhole(this.#res, this);
   }
 
@@ -352,6 +368,10 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
 
 function refuseLength(call: UwsCall): void {
   call.tooLarge();
+}
+
+function writeCorked(call: UwsCall): void {
+  call.writeCorked();
 }
 
 function writeClosing(call: UwsCall): void {
