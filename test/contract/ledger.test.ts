@@ -258,6 +258,35 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     expect(await ledger.bodies(org, 'no such row')).to.equal(null);
   });
 
+  it('gives back the bodies of the call to a provider with those of the client', async () => {
+    const at = Date.now();
+    await settle({ id: 'same', at }, { id: 'converted', at }, { id: 'lost', at });
+    const bodiesOf = (id: string, side: string, same?: readonly [0 | 1, 0 | 1]) => ({
+      ...{ id, at, org, workspace, request: `${side} asks`, response: `${side} is answered`, cut: false },
+      headers: {
+        request: { accept: side },
+        ...(same && { call: { url: 'https://example.com', status: 200, same } }),
+      },
+    });
+    const same = bodiesOf('same', 'client', [1, 1]);
+    const client = bodiesOf('converted', 'client', [0, 1]);
+    const provider = bodiesOf('converted/provider', 'provider');
+    const lost = bodiesOf('lost', 'client', [0, 0]);
+    for (const one of [same, client, provider, lost])
+      journal.keepBodies({
+        ...one,
+        request: Buffer.from(one.request),
+        headers: Buffer.from(JSON.stringify(one.headers)),
+      });
+    journal.close();
+    await ingestion.flush();
+    expect(await ledger.allBodies(org, 'same')).to.deep.equal({ client: same, provider: null });
+    expect(await ledger.allBodies(org, 'converted')).to.deep.equal({ client, provider });
+    expect(await ledger.bodies(org, 'converted')).to.deep.equal(client);
+    expect(await ledger.allBodies(org, 'lost')).to.deep.equal({ client: lost, provider: null });
+    expect(await ledger.allBodies('other', 'converted')).to.deep.equal({ client: null, provider: null });
+  });
+
   it("is not deceived by a body that looks like another tenant's record", async () => {
     const at = Date.now();
     await settle({ id: 'victim', at }, { id: 'forger', at, org: 'other' });

@@ -13,6 +13,7 @@ describe('configs over the administration plane', () => {
     follow: async () => ({ rows: requests, cursor: '0' }),
     get: async () => null,
     bodies: async () => null,
+    allBodies: async () => ({ client: null, provider: null }),
     usage: async () => [],
   };
   let plane: AdminPlane;

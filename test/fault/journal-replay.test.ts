@@ -280,6 +280,7 @@ describe('journals after a crash', () => {
       follow: (following) => ledger.follow(following),
       get: (organisation, id) => ledger.get(organisation, id),
       bodies: (organisation, id) => ledger.bodies(organisation, id),
+      allBodies: (organisation, id) => ledger.allBodies(organisation, id),
       usage: (filter) => ledger.usage(filter),
       close: () => ledger.close(),
     };

@@ -1,12 +1,7 @@
 import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
 import type { LogFollowing, LogQuery } from '../../src/common/ledger/logs/log-query.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
-import {
-  type LedgerFilter,
-  type LedgerRow,
-  providerBodiesId,
-  type UsageFilter,
-} from '../../src/common/ledger/record.js';
+import type { ExchangeBodies, LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
 import type { Ledger, LedgerBatch, OpenIntent } from '../../src/control-plane/ledger/ledger.js';
 import { usageOfRows } from './ledger-usage.js';
@@ -123,10 +118,14 @@ export class MemoryLedger implements Ledger {
     return row?.org === org ? row : null;
   }
 
-  async bodies(org: string, id: string, ofProvider = false) {
+  async bodies(org: string, id: string) {
+    return (await this.allBodies(org, id)).client;
+  }
+
+  async allBodies(org: string, id: string): Promise<ExchangeBodies> {
     const row = await this.get(org, id);
-    const name = ofProvider ? providerBodiesId(id) : id;
-    return row && findBodies(this.journalDir, org, name, row.at, row.at + row.totalMs);
+    if (row === null) return { client: null, provider: null };
+    return findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
   }
 
   async checkpoint() {

@@ -37,6 +37,10 @@ export class RowsLedger implements LedgerReader {
     return this.rows.find((row) => row.org === org && row.id === id) ?? null;
   }
 
+  async allBodies(org: string, id: string) {
+    return { client: await this.bodies(org, id), provider: null };
+  }
+
   async bodies(org: string, id: string) {
     const row = await this.get(org, id);
     return (

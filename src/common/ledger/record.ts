@@ -150,6 +150,17 @@ export interface LoggedCall {
 /** The id of the logged bodies of a request's call to a provider, if they differ from the client's. */
 export const providerBodiesId = (id: string): string => `${id}/provider`;
 
+/** What is logged of one exchange. null: nothing. */
+export interface ExchangeBodies {
+  readonly client: Bodies | null;
+  /** Of its call to a provider, if they differ from the client's. */
+  readonly provider: Bodies | null;
+}
+
+/** Were bodies of a call to a provider logged besides those of the client? */
+export const hasProviderBodies = ({ headers }: Pick<Bodies, 'headers'>): boolean =>
+  headers?.call?.same.includes(0) === true;
+
 /** Bodies for the journal: unchanged bytes, kept by reference until they are written, or a text. */
 export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
   /** JSON of `LoggedHeaders` in ASCII, copied before `keepBodies` returns; absent: none are kept. */
@@ -230,8 +241,10 @@ export interface LedgerReader {
   /** The rows that arrived after a cursor, in that order. */
   follow(following: LogFollowing): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
-  /** `ofProvider`: the bodies of its call to a provider, if they were logged separately. */
-  bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null>;
+  /** Those of the client. */
+  bodies(org: string, id: string): Promise<Bodies | null>;
+  /** Those of the call to a provider too. */
+  allBodies(org: string, id: string): Promise<ExchangeBodies>;
   /** Sums over at most a day (UTC); a group may occur several times. */
   usage(filter: UsageFilter): Promise<readonly LedgerUsage[]>;
 }

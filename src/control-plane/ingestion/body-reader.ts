@@ -1,7 +1,13 @@
 import { readdir, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bodies, LoggedHeaders } from '../../common/ledger/record.js';
+import {
+  type Bodies,
+  type ExchangeBodies,
+  hasProviderBodies,
+  type LoggedHeaders,
+  providerBodiesId,
+} from '../../common/ledger/record.js';
 import { parseFileName } from '../../common/ledger/writer.js';
 
 /** First line of a record in a file of bodies, after its letter; then the bytes of the two bodies follow. */
@@ -26,8 +32,8 @@ export const headersOfBodies = ([, , , , , headers]: BodyHeader): Pick<Bodies, '
 const slackMs = 30_000;
 
 /**
- * Finds the bodies of one exchange in the files of a journal directory. `from` and `to`: the start and end of the
- * exchange. Only files that were open about then are searched.
+ * Finds the bodies of one exchange in the files of a journal directory. `from` and `to`: the start and end of the exchange. `sides`:
+ * whose are wanted. Only files that were open about then are searched, and each is read once.
  */
 export async function findBodies(
   dir: string,
@@ -35,51 +41,83 @@ export async function findBodies(
   id: string,
   from: number,
   to: number,
-): Promise<Bodies | null> {
+  sides: readonly Side[] = ['client', 'provider'],
+): Promise<ExchangeBodies> {
+  const search = new Search(org, id, sides);
   for (const file of await bodyFiles(dir)) {
     if (file.openedAt > to + slackMs || file.writtenAt < from - slackMs) continue;
     const bytes = await readFile(file.path).catch(() => null);
-    const found = bytes === null ? null : await search(bytes, org, id);
-    if (found !== null) return found;
+    if (bytes !== null) await search.through(bytes);
+    if (search.isOver) break;
   }
-  return null;
+  return search.found;
 }
 
-/**
- * Walks from header to header and never searches for the id, since a body may contain any text, such as another
- * tenant's header. Yields to the event loop regularly, since a file has many thousands of headers.
- */
-async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | null> {
-  const wanted = Buffer.from(`B["${id}",`, 'latin1');
-  let seen = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const end = bytes.indexOf(0x0a, at);
-    if (end < 0) return null;
-    const [requestBytes, responseBytes] = bodyLengths(bytes, at, end);
-    const request = end + 1;
-    const response = request + Math.max(0, requestBytes);
-    const next = response + Math.max(0, responseBytes);
-    // A torn end, or a break in the middle: the start of what follows cannot be found.
-    if (Number.isNaN(requestBytes + responseBytes) || bytes[next] !== 0x0a) return null;
-    if (bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0) {
-      const header = JSON.parse(bytes.toString('latin1', at + 1, end)) as BodyHeader;
-      if (header[2] === org) {
-        return {
-          id,
-          at: header[1],
-          org,
-          workspace: header[3],
-          request: requestBytes < 0 ? null : bytes.toString('utf8', request, response),
-          response: responseBytes < 0 ? null : bytes.toString('utf8', response, next),
-          cut: header[4] === 1,
-          ...headersOfBodies(header),
-        };
-      }
-    }
-    at = next + 1;
-    if (++seen % 2048 === 0) await nextTurn();
+type Side = keyof ExchangeBodies;
+
+class Search {
+  readonly #names: Readonly<Record<Side, Buffer>>;
+  found: ExchangeBodies = { client: null, provider: null };
+
+  constructor(
+    readonly org: string,
+    id: string,
+    readonly sides: readonly Side[],
+  ) {
+    const start = (name: string): Buffer => Buffer.from(`B["${name}",`, 'latin1');
+    this.#names = { client: start(id), provider: start(providerBodiesId(id)) };
   }
-  return null;
+
+  get isOver(): boolean {
+    const { client, provider } = this.found;
+    const isRest = provider !== null || !this.sides.includes('provider');
+    return client !== null && (isRest || !hasProviderBodies(client));
+  }
+
+  /**
+   * Walks from header to header and never searches for the id, since a body may contain any text, such as another
+   * tenant's header. Yields to the event loop regularly, since a file has many thousands of headers.
+   */
+  async through(bytes: Buffer): Promise<void> {
+    let seen = 0;
+    for (let at = 0; at < bytes.length && !this.isOver; ) {
+      const end = bytes.indexOf(0x0a, at);
+      if (end < 0) return;
+      const lengths = bodyLengths(bytes, at, end);
+      const next = end + 1 + Math.max(0, lengths[0]) + Math.max(0, lengths[1]);
+      // A torn end, or a break in the middle: the start of what follows cannot be found.
+      if (Number.isNaN(next) || bytes[next] !== 0x0a) return;
+      for (const side of this.sides) {
+        const name = this.#names[side];
+        if (this.found[side] !== null || bytes.compare(name, 0, name.length, at, at + name.length) !== 0)
+          continue;
+        const bodies = recordAt(bytes, at, end, lengths);
+        if (bodies.org === this.org) this.found = { ...this.found, [side]: bodies };
+      }
+      at = next + 1;
+      if (++seen % 2048 === 0) await nextTurn();
+    }
+  }
+}
+
+/** The record whose header line is at `at` and ends at `end`. A length below 0: there is no such body. */
+function recordAt(
+  bytes: Buffer,
+  at: number,
+  end: number,
+  [requestBytes, responseBytes]: [number, number],
+): Bodies {
+  const header = JSON.parse(bytes.toString('latin1', at + 1, end)) as BodyHeader;
+  const [id, time, org, workspace, cut] = header;
+  const request = end + 1;
+  const response = request + Math.max(0, requestBytes);
+  return {
+    ...{ id, at: time, org, workspace },
+    request: requestBytes < 0 ? null : bytes.toString('utf8', request, response),
+    response: responseBytes < 0 ? null : bytes.toString('utf8', response, response + responseBytes),
+    cut: cut === 1,
+    ...headersOfBodies(header),
+  };
 }
 
 /** The two last numbers of a header line, read from its end. NaN: there are none. */

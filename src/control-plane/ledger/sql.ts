@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { ChargedBudget } from '../../common/ledger/budgets.js';
 import type { LogFollowing, LogQuery } from '../../common/ledger/logs/log-query.js';
 import type { LogRetention } from '../../common/ledger/logs/retention.js';
-import {
-  type Bodies,
-  type LedgerFilter,
-  type LedgerPage,
-  type LedgerRow,
-  type LedgerUsage,
-  type LogPage,
-  providerBodiesId,
-  type UsageFilter,
+import type {
+  Bodies,
+  ExchangeBodies,
+  LedgerFilter,
+  LedgerPage,
+  LedgerRow,
+  LedgerUsage,
+  LogPage,
+  UsageFilter,
 } from '../../common/ledger/record.js';
 import { SqliteConnection } from '../database/sqlite.js';
 import { BodyAppender } from '../ingestion/body-appender.js';
@@ -299,13 +299,21 @@ class SqliteLedger implements BudgetLedger {
     return row === undefined ? null : selectedRow(row);
   }
 
-  async bodies(org: string, id: string, ofProvider = false): Promise<Bodies | null> {
+  async bodies(org: string, id: string): Promise<Bodies | null> {
+    const { client } = await this.#findBodies(org, id, ['client']);
+    return client;
+  }
+
+  allBodies(org: string, id: string): Promise<ExchangeBodies> {
+    return this.#findBodies(org, id, ['client', 'provider']);
+  }
+
+  async #findBodies(org: string, id: string, sides: readonly (keyof ExchangeBodies)[]) {
     const row = await this.get(org, id);
     // Those in a file that is still written are there, and not to be read any more.
     const isOver = row !== null && this.#retention !== null && isBodyOver(row, this.#retention);
-    if (row === null || isOver) return null;
-    const name = ofProvider ? providerBodiesId(id) : id;
-    return findBodies(this.journalDir, org, name, row.at, row.at + row.totalMs);
+    if (row === null || isOver) return { client: null, provider: null };
+    return findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs, sides);
   }
 
   async close(): Promise<void> {

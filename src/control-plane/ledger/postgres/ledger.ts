@@ -385,9 +385,8 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return this.#reading.get(org, id);
   }
 
-  bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null> {
-    return this.#reading.bodies(org, id, ofProvider);
-  }
+  readonly bodies = (org: string, id: string) => this.#reading.bodies(org, id);
+  readonly allBodies = (org: string, id: string) => this.#reading.allBodies(org, id);
 
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {
     return postgresUsage(this.#connections, filter);

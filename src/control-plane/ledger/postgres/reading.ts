@@ -2,6 +2,7 @@ import { columnFields } from '../../../common/ledger/fields.js';
 import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
 import {
   type Bodies,
+  type ExchangeBodies,
   type LedgerFilter,
   type LedgerPage,
   type LedgerRow,
@@ -203,24 +204,37 @@ export class LedgerReading {
     return (await find(near)) ?? find('');
   }
 
-  async bodies(org: string, given: string, ofProvider = false): Promise<Bodies | null> {
-    const row = await this.#row(org, kept(given));
-    if (row === null) return null;
+  async bodies(org: string, id: string): Promise<Bodies | null> {
+    const [found] = await this.#bodies(org, id, [id]);
+    return found ?? null;
+  }
+
+  async allBodies(org: string, id: string): Promise<ExchangeBodies> {
+    const names = [id, providerBodiesId(id)] as const;
+    const found = await this.#bodies(org, id, names);
+    const [client = null, provider = null] = names.map((name) => found.find((one) => one.id === kept(name)));
+    return { client, provider };
+  }
+
+  async #bodies(org: string, id: string, names: readonly string[]): Promise<Bodies[]> {
+    const row = await this.#row(org, kept(id));
+    if (row === null) return [];
     const rows = await this.connections.read<StoredBodies>(
       `SELECT id, at, org, workspace, cut, request, response, headers FROM exchange_bodies
-        WHERE id = $1 AND org = $2 AND at = $3 LIMIT 1`,
-      [kept(ofProvider ? providerBodiesId(given) : given), org, row['at']],
+        WHERE id = ANY($1) AND org = $2 AND at = $3`,
+      [names.map(kept), org, row['at']],
     );
-    const [found] = rows;
-    if (found === undefined) return null;
-    const { request, response, headers, ...about } = found;
-    return {
-      ...about,
-      request: request?.toString() ?? null,
-      response: response?.toString() ?? null,
-      ...(headers !== null && { headers: JSON.parse(headers) }),
-    };
+    return rows.map(bodiesFrom);
   }
+}
+
+function bodiesFrom({ request, response, headers, ...about }: StoredBodies): Bodies {
+  return {
+    ...about,
+    request: request?.toString() ?? null,
+    response: response?.toString() ?? null,
+    ...(headers !== null && { headers: JSON.parse(headers) }),
+  };
 }
 
 type StoredBodies = Omit<Bodies, 'request' | 'response' | 'headers'> & {

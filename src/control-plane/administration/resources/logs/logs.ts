@@ -82,10 +82,7 @@ export function logsService({
       const { org, workspace, trace } = row;
       if (named && (await caller.place(named, { archived: true })).workspaceId !== workspace)
         throw unknownLog();
-      const bodies = await ledger.bodies(org, id);
-      const same = bodies?.headers?.call?.same;
-      const own =
-        same === undefined || (same[0] === 1 && same[1] === 1) ? null : await ledger.bodies(org, id, true);
+      const { client: bodies, provider: own } = await ledger.allBodies(org, id);
       const seesMetadata = visible.seesMetadata(workspace);
       return {
         id,
