@@ -12,6 +12,7 @@ import { LogExporter } from '../../src/control-plane/exports/exporter.js';
 import { fileDestination } from '../../src/control-plane/exports/file-destination.js';
 import { s3Destination } from '../../src/control-plane/exports/s3-destination.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { eventually } from '../support/gateway.js';
 import { logRow, RowsLedger } from '../support/rows-ledger.js';
 
 const log = { info() {}, warn() {}, error() {} };
@@ -30,12 +31,14 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
   let folder: string;
   let member: string;
   let memberKey: string;
+  /** Called when an export is started. */
+  let wake = (): void => {};
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'headgate-exports-'));
     plane = await startPlane({
       ledger,
-      logExporter: { wake() {}, destination: fileDestination(folder) },
+      logExporter: { wake: () => wake(), destination: fileDestination(folder) },
     });
     const { organisation_id: organisation, workspace_id: workspaceId } = plane.first;
     const user = await plane.store.users.create(organisation, {
@@ -103,6 +106,26 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
     const id = await started();
     await write();
     expect((await rowsOf(id)).map((row) => row.id)).to.deep.equal(['own', 'other']);
+  });
+
+  it('are written right after their start, in a unit of work of their own', async () => {
+    const warnings: unknown[] = [];
+    const waking = exporter(fileDestination(folder), {
+      log: { ...log, warn: (one: unknown) => warnings.push(one) },
+    });
+    wake = () => waking.wake();
+    try {
+      const id = await started();
+      await eventually(
+        'it is written',
+        async () => (await ask('GET', `/${id}`)).json.status === 'success',
+        3000,
+      );
+    } finally {
+      wake = () => {};
+      await waking.stop();
+    }
+    expect(warnings).to.deep.equal([]);
   });
 
   it('have the rows of own keys alone where members do not see all data, and hide those of others', async () => {

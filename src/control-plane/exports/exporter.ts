@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { scheduler } from 'node:timers/promises';
 import type { LogQuery } from '../../common/ledger/logs/log-query.js';
 import type { Bodies, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
@@ -67,6 +68,8 @@ export class LogExporter {
   readonly #stopping = new AbortController();
   #looking: Promise<void> | null = null;
   #woken = 0;
+  /** Work of its own: in the scope of a call that wakes it, it would belong to that call's transaction. */
+  readonly #scope = new AsyncResource('LogExporter');
 
   constructor(options: LogExporterOptions) {
     this.#options = options;
@@ -78,7 +81,7 @@ export class LogExporter {
 
   /** An export is about to be started. */
   wake(): void {
-    this.#lookOften(++this.#woken).catch(() => {});
+    this.#scope.runInAsyncScope(() => this.#lookOften(++this.#woken)).catch(() => {});
   }
 
   /** A later wake takes the place of the looks that are left. */
