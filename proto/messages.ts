@@ -1980,6 +1980,12 @@ export interface GetLogRequest {
   readonly id: string;
   /** Id or slug of the workspace that it must be of. */
   readonly workspace_id?: string | null;
+  /** Other services find a log by this and its time. Here its id is enough, and the answer is always the same. */
+  readonly path_format?: 'v1' | 'v2' | null;
+  /** Needed with path_format v2. */
+  readonly created_at?: string | null;
+  /** The answer has what guardrails decided in any case. */
+  readonly type?: 'hooks' | null;
 }
 
 export interface GetMailRequest {
@@ -2253,7 +2259,7 @@ export interface GroupByRequest {
   /** Count the groups? true unless given. */
   readonly include_total?: boolean | null;
   readonly group_by: string;
-  /** Columns of the answer, with commas between them; all unless given. */
+  /** Columns of the answer beside the number of requests, with commas between them. */
   readonly columns?: string | null;
 }
 

@@ -106,10 +106,13 @@ describe('requests to analytics', () => {
       hasTotal: false,
     });
     expect(asked[0]).to.deep.include({ figures: ['cost', 'avg_tokens'] });
-    expect((await get('/analytics/groups/model?include_total=false')).json).to.deep.equal({
-      object: 'list',
-      data: [],
-    });
+    for (const spelling of ['include_total', 'includeTotal'])
+      expect((await get(`/analytics/groups/model?${spelling}=false`)).json, spelling).to.deep.equal({
+        object: 'list',
+        data: [],
+      });
+    // Without columns groups have their number of requests alone.
+    expect(asked[0]).to.deep.include({ figures: [] });
   });
 
   it('refuse missing and reversed times, and names that there are none of', async () => {

@@ -62,6 +62,17 @@ describe('logs and feedback over REST', () => {
     return row;
   };
 
+  it('shows one log to clients that say how it is kept', async () => {
+    await chat({ 'x-gateway-trace-id': 'path-format' });
+    const { id, created_at: time } = (await rowsOf('path-format', 1))[0];
+    for (const query of ['path_format=v1', `path_format=v2&created_at=${time}`, 'type=hooks'])
+      expect((await get(`/v1/logs/${id}?${query}`)).id, query).to.equal(id);
+    for (const query of ['path_format=v3', 'path_format=v2', 'created_at=noon', 'type=other', 'colour=red']) {
+      const { status, json } = await call('GET', `/v1/logs/${id}?${query}`);
+      expect([status, json.data?.errorCode], query).to.deep.equal([400, 'AB01']);
+    }
+  });
+
   it('a log has its headers, with credentials and named ones masked, and its feedback', async () => {
     const headers = {
       'x-gateway-trace-id': 'masked-1',

@@ -19,10 +19,9 @@ const groupColumnNames = [
   'first_seen',
 ] as const satisfies readonly GroupFigure[];
 
-/** The columns that a text with commas names; all of them for none. Throws AB01. */
+/** The columns that a text with commas names, besides the number of requests. Throws AB01. */
 export function groupColumnsOf(text: string | null | undefined): readonly GroupFigure[] {
-  if (!text) return groupColumnNames;
-  const names = text
+  const names = (text ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'group_key');

@@ -77,7 +77,8 @@ export function logsService({
       return { object: 'list', data, cursor, total };
     },
 
-    async GetLog(caller, { id, workspace_id: named }) {
+    async GetLog(caller, { id, workspace_id: named, path_format: format, created_at: time }) {
+      if (format === 'v2' && !time) throw AdminError.field('created_at', 'is needed with path_format v2.');
       const [row, visible] = await seen(caller, id);
       const { org, workspace, trace } = row;
       if (named && (await caller.place(named, { archived: true })).workspaceId !== workspace)
