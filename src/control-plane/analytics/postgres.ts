@@ -1,4 +1,4 @@
-import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo, TimeRange } from './question.js';
 import { validDays } from './rollups/valid-days.js';
 import { askDatabase } from './statements/ask.js';
 import type { AnalyticsDatabase, RolledKind, SelectedFigures } from './statements/dialect.js';
@@ -24,8 +24,16 @@ const ofFeedback = (sum: string): string =>
 const weight = 'feedbacks.weight / 1000000000.0::double precision';
 const weighted = `sum(feedbacks.value * ${weight})`;
 
-/** `feedback`: expressions for the count, the weighted sum and the weights of the feedback on a request. `more`: after the table. */
-const requestsWith = (feedback: { count: string; value: string; weight: string }, more: string): string =>
+/** Expressions for the feedback on a request: their number, weighted sum and weights, and the weighted mean. */
+interface FeedbackOfRequest {
+  readonly count: string;
+  readonly value: string;
+  readonly weight: string;
+  readonly average: string;
+}
+
+/** `more`: after the table. */
+const requestsWith = (feedback: FeedbackOfRequest, more: string): string =>
   `(SELECT exchanges.org, at, workspace, "key" AS key_id, "user" AS user_name, provider, provider_slug,
     coalesce(model, model_asked) AS model, config, prompt, status, cache, cost, cost_saved AS saved_cost,
     input_tokens AS input, output_tokens AS output, total_us,
@@ -37,7 +45,7 @@ const requestsWith = (feedback: { count: string; value: string; weight: string }
     ${restWithoutNul} -> 'usage_kinds' AS usage_kinds, (${used}) AS is_used,
     id AS request_id, ${feedback.count} AS feedback_count, ${feedback.value} AS feedback_value,
     ${feedback.weight} AS feedback_weight,
-    ${ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`)} AS feedback_average
+    ${feedback.average} AS feedback_average
   FROM exchanges ${more})`;
 
 const requests = requestsWith(
@@ -45,6 +53,7 @@ const requests = requestsWith(
     count: ofFeedback('count(*)'),
     value: ofFeedback(weighted),
     weight: ofFeedback(`sum(${weight})`),
+    average: ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`),
   },
   '',
 );
@@ -63,16 +72,18 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return askDatabase(question, this);
   }
 
-  source(): string {
-    return requests;
+  source(times: TimeRange | null = null): string {
+    return times === null ? requests : PostgresAnalytics.sourceOf(times.min, times.max + 1);
   }
 
-  /** The same of one stretch of time: feedback is added up once, in place of for each request. */
+  /** Of one stretch of time, up to the moment before `to`: feedback is added up once, in place of for each request. */
   static sourceOf(from: number, to: number): string {
     const given = `LEFT JOIN (SELECT org, row_id, count(*) AS count, ${weighted} AS value, sum(${weight}) AS weight
       FROM feedbacks WHERE row_at >= ${from} AND row_at < ${to} GROUP BY 1, 2) AS given
       ON given.org = exchanges.org AND given.row_id = exchanges.id`;
-    return requestsWith({ count: 'given.count', value: 'given.value', weight: 'given.weight' }, given);
+    const average = 'given.value / nullif(given.weight, 0)';
+    const feedback = { count: 'given.count', value: 'given.value', weight: 'given.weight', average };
+    return requestsWith(feedback, given);
   }
 
   scored(requests: string): string {
@@ -84,8 +95,9 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
       ON given.org = requests.org AND given.row_id = requests.request_id) AS scores`;
   }
 
+  /** Of whole numbers that are not negative, as times are. */
   divided(number: string, by: number): string {
-    return `floor(${number} / ${by}::numeric)::bigint`;
+    return `${number} / ${by}::bigint`;
   }
 
   metadataPairs(requests: string): string {

@@ -71,9 +71,26 @@ const names = Object.keys(kept) as (keyof typeof kept)[];
 /** How many of the requests were answered by a later target. */
 const fallbacks = 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)';
 
-/** The sums of requests as columns of a cell. */
-export const cellSums = `${names.map((name) => `${sums[name]} AS ${name}`).join(', ')}, ${fallbacks} AS fallbacks`;
-export const cellColumns = [...names, 'fallbacks'].map((name) => `"${name}"`).join(', ');
+/** What a statement needs of cells. */
+export type CellSum = SumName | 'fallbacks';
+const cellNames: readonly CellSum[] = [...names, 'fallbacks'];
+
+/** Those of the sums that cells have, in their order. */
+const keptOf = (wanted: readonly CellSum[]): readonly CellSum[] =>
+  cellNames.filter((name) => wanted.includes(name));
+const expressionOf = (name: CellSum): string => (name === 'fallbacks' ? fallbacks : sums[name]);
+
+/** The sums of requests as columns of a cell. A comma precedes each, since there may be none. */
+export const cellSumsOf = (wanted: readonly CellSum[]): string =>
+  keptOf(wanted)
+    .map((name) => `, ${expressionOf(name)} AS "${name}"`)
+    .join('');
+export const cellColumnsOf = (wanted: readonly CellSum[]): string =>
+  keptOf(wanted)
+    .map((name) => `, "${name}"`)
+    .join('');
+export const cellSums = cellSumsOf(cellNames).slice(2);
+export const cellColumns = cellColumnsOf(cellNames).slice(2);
 
 /** Sums over cells, in place of those over requests. */
 export const sumsOfCells: Readonly<Record<SumName, string>> = {

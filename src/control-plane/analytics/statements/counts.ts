@@ -82,7 +82,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
     const from =
       of.rolled === null
         ? `(SELECT score AS "key" FROM ${database.scored(selected(question, values, database))}) AS requests`
-        : of.from('score', values);
+        : of.from('score', values, ['requests']);
     const rows = await database.rows(
       `SELECT ${number('"key"')} AS score, ${number(of.sums.requests)} AS total
         FROM ${from} GROUP BY 1 ORDER BY 1`,
@@ -97,7 +97,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
     const values = new Placeholders();
     const rows = await database.rows(
       `SELECT "key" AS model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
-        FROM ${of.from('model', values)} WHERE feedback_count > 0
+        FROM ${of.from('model', values, ['feedback_count', 'feedback_value', 'feedback_weight'])} WHERE feedback_count > 0
         GROUP BY "key" ORDER BY total DESC, model ASC NULLS LAST`,
       values.list,
     );
@@ -119,8 +119,9 @@ async function counted(
 ): Promise<readonly SelectedFigures[]> {
   const of = await CountedRequests.of(question, database, question.range);
   const values = new Placeholders();
-  const from = of.from(column === 'status' ? 'status_code' : 'retries', values);
-  const count = column === 'status' ? of.sums.errors : of.sums.requests;
+  const [by, sum] = column === 'status' ? (['status_code', 'errors'] as const) : (['retries', 'requests'] as const);
+  const from = of.from(by, values, [sum, 'fallbacks']);
+  const count = of.sums[sum];
   const fallbacks = of.rolled === null ? 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)' : 'sum(fallbacks)';
   const bucket = hasBuckets ? `${number('bucket')} AS bucket, ` : '';
   return database.rows(

@@ -72,7 +72,7 @@ export function askPlainGraph(
     question,
     database,
     {
-      from: (counted, values) => counted.from(by, values),
+      from: (counted, values) => counted.from(by, values, shape.sums),
       of: (from, hasParts, counted) =>
         `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(counted, shape.sums)}
           FROM ${from} GROUP BY ${groupingSets(hasParts)}`,

@@ -18,23 +18,44 @@ const quotient = (part: string, of: string): string => `${number(part)} / nullif
 const percentages = (part: string, of: string): string =>
   `coalesce(100 * ${number(part)} / nullif(${of}, 0), 0)`;
 
-/** Each figure of a group as an expression, for those that are no percentile. */
-const expressions = (of: SumExpressions): Readonly<Partial<Record<GroupFigure, string>>> => ({
-  requests: number(of.requests),
-  cost: `${number(of.cost)} / 10000000000`,
-  total_tokens: number(of.tokens),
-  avg_tokens: quotient(of.tokens, of.requests),
-  avg_input_tokens: quotient(of.input, of.requests),
-  avg_output_tokens: quotient(of.output, of.requests),
-  avg_latency: `${quotient(of.duration, of.requests)} / 1000`,
-  success_rate: percentages(`(${of.requests} - ${of.errors})`, of.requests),
-  error_count: number(of.errors),
-  cache_hit_rate: percentages(`(${of.simple_hits} + ${of.semantic_hits})`, of.cacheable),
-  first_seen: number(of.first_seen),
-  last_seen: number(of.last_seen),
-  avg_weighted_feedback: quotient(of.feedback_value, of.feedback_weight),
-  requests_with_feedback: number(of.with_feedback),
+interface SumFigure {
+  /** The sums that its expression names. */
+  readonly sums: readonly SumName[];
+  of(sums: SumExpressions): string;
+}
+
+const plainly = (name: SumName): SumFigure => ({ sums: [name], of: (all) => number(all[name]) });
+const ratioOf = (part: SumName, of: SumName): SumFigure => ({
+  sums: [part, of],
+  of: (all) => quotient(all[part], all[of]),
 });
+
+/** How each figure of a group is made of sums, for those that are no percentile. */
+const sumFigures: Readonly<Record<Exclude<GroupFigure, Percentile>, SumFigure>> = {
+  requests: plainly('requests'),
+  cost: { sums: ['cost'], of: ({ cost }) => `${number(cost)} / 10000000000` },
+  total_tokens: plainly('tokens'),
+  avg_tokens: ratioOf('tokens', 'requests'),
+  avg_input_tokens: ratioOf('input', 'requests'),
+  avg_output_tokens: ratioOf('output', 'requests'),
+  avg_latency: {
+    sums: ['duration', 'requests'],
+    of: ({ duration, requests }) => `${quotient(duration, requests)} / 1000`,
+  },
+  success_rate: {
+    sums: ['requests', 'errors'],
+    of: ({ requests, errors }) => percentages(`(${requests} - ${errors})`, requests),
+  },
+  error_count: plainly('errors'),
+  cache_hit_rate: {
+    sums: ['simple_hits', 'semantic_hits', 'cacheable'],
+    of: (all) => percentages(`(${all.simple_hits} + ${all.semantic_hits})`, all.cacheable),
+  },
+  first_seen: plainly('first_seen'),
+  last_seen: plainly('last_seen'),
+  avg_weighted_feedback: ratioOf('feedback_value', 'feedback_weight'),
+  requests_with_feedback: plainly('with_feedback'),
+};
 const shares = { p95_latency: 0.95, p99_latency: 0.99 } as const;
 type Percentile = keyof typeof shares;
 const isPercentile = (figure: GroupFigure): figure is Percentile => figure in shares;
@@ -47,7 +68,7 @@ export function rangeOf({ filters: { at } }: Pick<GroupsQuestion, 'filters'>): T
 /** Subqueries of what is grouped, with `key`. */
 interface Grouped {
   readonly sums: SumExpressions;
-  from(values: Placeholders): string;
+  from(values: Placeholders, wanted: readonly SumName[]): string;
   durations(values: Placeholders): BinnedDurations;
 }
 
@@ -66,7 +87,7 @@ async function groupedBy(
         : await CountedRequests.ofValues(question, database, by.metadata, range);
   return {
     sums: counted.sums,
-    from: (values) => counted.from(by, values),
+    from: (values, wanted) => counted.from(by, values, wanted),
     durations: (values) => counted.durations(by, 'total', values),
   };
 }
@@ -83,13 +104,13 @@ export async function askGroups(
 ): Promise<GroupsAnswer> {
   const wanted = new Set<GroupFigure>(['requests', ...question.figures]);
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
-  const plain = [...wanted].filter((figure) => !isPercentile(figure));
+  const plain = [...wanted].filter((figure) => !isPercentile(figure)) as Exclude<GroupFigure, Percentile>[];
   const percentiles = [...wanted].filter(isPercentile);
   const grouped = await groupedBy(question, database, percentiles.length > 0);
   const values = new Placeholders();
-  const of = expressions(grouped.sums);
-  const figures = `SELECT "key", ${plain.map((figure) => `${of[figure]} AS ${figure}`).join(', ')}
-    FROM ${grouped.from(values)} GROUP BY "key"`;
+  const columns = plain.map((figure) => `${sumFigures[figure].of(grouped.sums)} AS ${figure}`);
+  const sums = plain.flatMap((figure) => sumFigures[figure].sums);
+  const figures = `SELECT "key", ${columns.join(', ')} FROM ${grouped.from(values, sums)} GROUP BY "key"`;
   const statement =
     percentiles.length === 0
       ? figures
@@ -97,13 +118,15 @@ export async function askGroups(
   const direction = question.isDescending ? 'DESC' : 'ASC';
   const order = question.orderBy === 'key' ? '' : `${question.orderBy} ${direction} NULLS LAST, `;
   const byKey = question.orderBy === 'key' ? direction : 'ASC';
+  // Counted with the page: to count them apart would add everything up again.
+  const total = question.hasTotal ? `, ${number('count(*) OVER ()')} AS total` : '';
   const rows = await database.rows(
-    `SELECT * FROM (${statement}) AS figures ORDER BY ${order}"key" ${byKey} NULLS LAST
+    `SELECT *${total} FROM (${statement}) AS figures ORDER BY ${order}"key" ${byKey} NULLS LAST
       LIMIT ${question.limit} OFFSET ${question.offset}`,
     values.list,
   );
   return {
-    total: question.hasTotal ? await countGroups(question, grouped, database, rows.length) : null,
+    total: question.hasTotal ? await totalOf(rows, question, grouped, database) : null,
     rows: rows.map((row) => ({ key: keyOf(row), figures: figuresOf(row, question.figures) })),
   };
 }
@@ -134,20 +157,20 @@ function withPercentiles(
     ON durations."key" IS NOT DISTINCT FROM plain."key"`;
 }
 
-/** `found`: how many the page has. */
-async function countGroups(
-  { offset, limit }: GroupsQuestion,
+/** How many groups there are. `rows`: of the page; one beyond the last group has none. */
+async function totalOf(
+  [row]: readonly SelectedFigures[],
+  { offset }: GroupsQuestion,
   grouped: Grouped,
   database: AnalyticsDatabase,
-  found: number,
 ): Promise<number> {
-  if (found < limit && (found > 0 || offset === 0)) return offset + found;
+  if (row !== undefined || offset === 0) return Number(row?.['total'] ?? 0);
   const values = new Placeholders();
-  const [row] = await database.rows(
-    `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${grouped.from(values)}) AS groups`,
+  const [counted] = await database.rows(
+    `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${grouped.from(values, [])}) AS groups`,
     values.list,
   );
-  return Number(row?.['total'] ?? 0);
+  return Number(counted?.['total'] ?? 0);
 }
 
 export async function askValues(

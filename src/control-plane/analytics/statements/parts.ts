@@ -24,7 +24,7 @@ export async function seriesParts(
   if (question.groupBy === null) return null;
   const values = new Placeholders();
   const rows = await counted.database.rows(
-    `SELECT "key", ${number(counted.sums.requests)} AS requests FROM ${counted.from(question.groupBy, values)}
+    `SELECT "key", ${number(counted.sums.requests)} AS requests FROM ${counted.from(question.groupBy, values, ['requests'])}
       GROUP BY "key" ORDER BY requests DESC, "key" ASC NULLS LAST LIMIT ${mostSeries + 1}`,
     values.list,
   );

@@ -18,6 +18,8 @@ const session = (statementTimeoutMs: number): string =>
     'idle_in_transaction_session_timeout = 5000',
     'synchronous_commit = on',
     "timezone = 'UTC'",
+    // To compile a statement of analytics takes longer than to run it.
+    'jit = off',
   ]
     .map((line) => `SET ${line};`)
     .join(' ');
