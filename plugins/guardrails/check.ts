@@ -7,11 +7,20 @@ import type { PluginCheckContext } from '../../src/common/guardrails/plugin-chec
 
 export type { CheckPhase, CheckReply, CheckRequest };
 
+/** Numbers of things in a text. */
+export interface TextCounts {
+  readonly words: number;
+  readonly sentences: number;
+}
+
 /** The text that a check judges: the same that checks of plugins get. */
-export type TextContext = Pick<PluginCheckContext, 'phase' | 'texts' | 'text'>;
+export interface TextContext extends Pick<PluginCheckContext, 'phase' | 'texts' | 'text'> {
+  /** Set by the first check that counts, for the others. */
+  counts?: TextCounts | null;
+}
 
 /** Facts about the request beside its text. */
-export interface RequestContext extends Omit<PluginCheckContext, 'signal' | 'send'> {
+export interface RequestContext extends TextContext, Omit<PluginCheckContext, 'signal' | 'send'> {
   /** Wire format of `body` and `answer`. */
   readonly format: Format;
 }
@@ -42,7 +51,10 @@ export interface RemoteContext extends RequestContext {
 export interface CheckResult {
   /** true: nothing is wrong. */
   readonly verdict: boolean;
-  /** What was found, as JSON of at most a few KB, for `hook_results`. Never the text or the secret that was found. */
+  /**
+   * What was found, as JSON of at most a few KB, for `hook_results`. Never the text or the secret that was found. A function that
+   * returns it: most results are never shown. It is called at most once, and soon: it may refer to the text.
+   */
   readonly data?: unknown;
   /** The parts of `texts` in their order, changed. Absent: none was. */
   readonly transformed?: readonly string[];

@@ -30,7 +30,7 @@ export function factsOf(x: Exchange): Facts {
     provider: target?.provider ?? (stored === null ? null : `@${stored.replace(/^@/, '')}`),
     model: x.modelAsked === null ? null : x.modelAsked.replace(/^@[^/]+\//, ''),
     metadata: x.metadata,
-    headers: headersOf(x),
+    headers: () => headersOf(x),
   };
 }
 

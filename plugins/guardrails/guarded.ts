@@ -11,7 +11,7 @@ import type { TextPiece, TextResult } from '../../src/common/plugin-host/texts/t
 import { factsOf } from './facts.js';
 import type { PassthroughBodies } from './passthrough/bodies.js';
 import { denial, type HookResults, refusal, withHookResults } from './replies.js';
-import type { ExchangeGuardrails } from './resolve.js';
+import { type ExchangeGuardrails, split } from './resolve.js';
 import type { HookOutcome } from './run/outcome.js';
 import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
@@ -26,7 +26,6 @@ import { textOfStream } from './texts/stream-text.js';
 /** Bytes of an answer that is parsed and written on the event loop; a longer one in a worker thread, and in slices. */
 const parseAtMost = 256 * 1024;
 
-const isSync = ({ async }: GuardrailRules): boolean => !async;
 const noTexts: BodyTexts = { judged: [], others: [] };
 
 /** What guardrails share in a data worker. */
@@ -63,7 +62,7 @@ export class GuardedExchange implements Judge {
   request(x: Exchange, subject: Subject): Awaitable<Reply | undefined> {
     const all = this.guardrails.all('before');
     this.#runBeside(x, all, subject);
-    const sync = all.filter(isSync);
+    const { sync } = split(all);
     const outcomes = this.parts.runner.run(x, sync, subject);
     return outcomes instanceof Promise
       ? outcomes.then((found) => this.#judgedRequest(x, sync, found))
@@ -123,7 +122,7 @@ export class GuardedExchange implements Judge {
 
   /** Guardrails that have no effect on the request: their outcomes are recorded if they are there before its end. */
   #runBeside(x: Exchange, all: readonly GuardrailRules[], subject: Subject): void {
-    const beside = all.filter((guardrail) => !isSync(guardrail));
+    const { beside } = split(all);
     if (beside.length === 0) return;
     const take = (outcomes: readonly HookOutcome[]): void => {
       this.#beside = [...this.#beside, ...outcomes];
@@ -191,7 +190,7 @@ export class GuardedExchange implements Judge {
   }
 
   text(x: Exchange, target: Target): ((x: Exchange, piece: TextPiece) => Awaitable<TextResult>) | null {
-    const guardrails = this.guardrails.of(target).after.filter((one) => one.incremental && isSync(one));
+    const guardrails = this.guardrails.of(target).after.filter((one) => one.incremental && !one.async);
     if (guardrails.length === 0) return null;
     const guard: StreamGuard = new StreamGuard(guardrails, this.parts.heldMs, (guardrail) => {
       const outcome = guard.outcome(guardrail, null);
@@ -222,7 +221,7 @@ export class GuardedExchange implements Judge {
     const read = (one: JsonObject): BodyTexts => answerTexts(x.endpoint.format, one) ?? noTexts;
     const subject = new Subject('after', () => factsOf(x), x.request.json, json, read, read(json));
     this.#runBeside(x, after, subject);
-    const outcomes = await this.parts.runner.run(x, after.filter(isSync), subject);
+    const outcomes = await this.parts.runner.run(x, split(after).sync, subject);
     this.#after.set(attempt, outcomes);
     this.#record(x);
     let sent = body;
@@ -304,7 +303,7 @@ export class GuardedExchange implements Judge {
       );
       this.#runBeside(x, after, subject);
       const guard = x.get(streamGuard);
-      const sync = after.filter(isSync);
+      const { sync } = split(after);
       const left = guard === null ? sync : sync.map((one) => guard.rest(one));
       const found = await this.parts.runner.run(x, left, subject);
       const outcomes = found.map((one, i) => guard?.outcome(sync[i]!, one) ?? one);

@@ -62,6 +62,27 @@ export class ExchangeGuardrails {
   }
 }
 
+/** Guardrails with effect on the request, and those that run in the background. */
+interface SplitGuardrails {
+  readonly sync: readonly GuardrailRules[];
+  readonly beside: readonly GuardrailRules[];
+}
+
+const splitOf = new WeakMap<readonly GuardrailRules[], SplitGuardrails>();
+
+/** `guardrails`: a list that is never modified. The parts are the same lists each time. */
+export function split(guardrails: readonly GuardrailRules[]): SplitGuardrails {
+  let found = splitOf.get(guardrails);
+  if (found === undefined) {
+    found = {
+      sync: guardrails.filter(({ async }) => !async),
+      beside: guardrails.filter(({ async }) => async),
+    };
+    splitOf.set(guardrails, found);
+  }
+  return found;
+}
+
 /** One guardrail may be named in several places: it runs once, with the actions of the first of them. */
 function distinct(guardrails: readonly GuardrailRules[]): readonly GuardrailRules[] {
   const versions = new Set<string>();

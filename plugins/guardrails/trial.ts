@@ -35,7 +35,7 @@ export async function judgeTexts(
       verdict: hook!.verdict,
       ms: Math.round((performance.now() - from) * 1000) / 1000,
       transformed: subject.isChanged ? subject.text : null,
-      hook: { ...hook! },
+      hook: hook!.toJSON(),
     };
   };
   const all: JudgedText[] = [];

@@ -10,12 +10,15 @@ import type {
 import { codeFormats, guessFormat } from '../../plugins/guardrails/checks/code/code-language.js';
 import { jsonParts } from '../../plugins/guardrails/checks/code/json-parts.js';
 import { checks } from '../../plugins/guardrails/checks/index.js';
+import { dataOf } from '../../plugins/guardrails/run/text-check.js';
 import { guardrailChecks } from '../../src/common/guardrails/guardrail-checks.js';
 import { filledParameters } from '../support/check-service.js';
 
 const of = (id: string): Check => checks.get(id)!;
+/** With the data that most checks make only where results are shown. */
+const shown = (result: CheckResult): CheckResult => ({ ...result, data: dataOf(result) });
 const judge = (id: string, text: string, parameters: CheckParameters = {}): CheckResult =>
-  (of(id) as TextCheck).run({ phase: 'after', texts: [text], text }, filledParameters(id, parameters));
+  shown((of(id) as TextCheck).run({ phase: 'after', texts: [text], text }, filledParameters(id, parameters)));
 const verdict = (id: string, text: string, parameters: CheckParameters = {}): boolean =>
   judge(id, text, parameters).verdict;
 
@@ -32,7 +35,7 @@ const request = (own: Partial<RequestContext>): RequestContext => ({
   ...own,
 });
 const ask = (id: string, own: Partial<RequestContext>, parameters: CheckParameters): CheckResult =>
-  (of(id) as RequestCheck).run(request(own), filledParameters(id, parameters));
+  shown((of(id) as RequestCheck).run(request(own), filledParameters(id, parameters)));
 
 describe('checks of texts', () => {
   it('each have an explanation, and turn their verdict where they can', () => {

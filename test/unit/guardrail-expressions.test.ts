@@ -6,6 +6,7 @@ import { re2Syntax } from '../../plugins/guardrails/checks/expression/re2-syntax
 import { readExpression } from '../../plugins/guardrails/checks/expression/tree.js';
 import { regexMatch } from '../../plugins/guardrails/checks/text/regex-match.js';
 import { regexReplace } from '../../plugins/guardrails/checks/text/regex-replace.js';
+import { dataOf } from '../../plugins/guardrails/run/text-check.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** Expressions by parts that mean the same in both engines' syntaxes, or are translated. */
@@ -191,9 +192,8 @@ describe('a regular expression of a check', () => {
   });
 
   it('shows where it matches, and not what', () => {
-    const { data } = regexMatch.run(
-      { phase: 'before', texts: ['key 42'], text: 'key 42' },
-      { rule: '\\d+', not: false },
+    const data = dataOf(
+      regexMatch.run({ phase: 'before', texts: ['key 42'], text: 'key 42' }, { rule: '\\d+', not: false }),
     );
     expect(data).to.deep.include({ matchDetails: { index: 4, length: 2 } });
     expect(JSON.stringify(data)).not.to.contain('42');

@@ -116,7 +116,7 @@ describe('a run of guardrails', () => {
   const subjectOf = (...texts: string[]): Subject => {
     const json: JsonObject = { messages: texts.map((content) => ({ role: 'user', content })), n: 1 };
     const read = (one: JsonObject) => requestTexts('openai-chat', one)!;
-    return new Subject('before', () => ({}) as never, json, null, read, read(json));
+    return new Subject('before', () => ({ headers: () => [] }) as never, json, null, read, read(json));
   };
   const run = async (one: GuardrailRules, subject = subjectOf('text')): Promise<HookOutcome> =>
     (await runner.run(exchange, [one], subject))[0]!;

@@ -27,6 +27,6 @@ export const contains: TextCheck = {
   run({ text }, parameters) {
     const { words, operator } = parameters as unknown as Contains;
     const { found, missing, fits } = lookFor(words, operator, (word) => text.includes(word));
-    return { verdict: fits, data: { operator, foundWords: found, missingWords: missing } };
+    return { verdict: fits, data: () => ({ operator, foundWords: found, missingWords: missing }) };
   },
 };

@@ -16,6 +16,6 @@ export const wordCount: TextCheck = {
     const { minWords, maxWords, not } = parameters as unknown as WordCount;
     const { words } = countsOf(context);
     const isWithin = words >= minWords && words <= maxWords;
-    return { verdict: isWithin !== not, data: { wordCount: words, minWords, maxWords, not } };
+    return { verdict: isWithin !== not, data: () => ({ wordCount: words, minWords, maxWords, not }) };
   },
 };

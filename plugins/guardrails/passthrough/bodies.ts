@@ -8,7 +8,7 @@ import { writeJsonInSlices } from '../../../src/common/json/json-slices.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import type { CheckPhase } from '../check.js';
 import { factsOf } from '../facts.js';
-import { type HookOutcome, outcomeOf } from '../run/outcome.js';
+import { HookOutcome } from '../run/outcome.js';
 import type { GuardrailRunner } from '../run/runner.js';
 import { Subject } from '../run/subject.js';
 import type { UnredactedBodies } from '../run/unredacted.js';
@@ -119,5 +119,5 @@ function notJudged(guardrail: GuardrailRules, phase: CheckPhase): HookOutcome {
       : `Only JSON objects of at most ${maxBytes} bytes are judged on this path.`;
   const result = { verdict: false, error: { name: 'CheckNotRun', message } };
   const results = guardrail.rules.map(() => ({ result, ran: false, ms: 0 }));
-  return outcomeOf(guardrail, phase, results, Date.now());
+  return new HookOutcome(guardrail, phase, results, Date.now());
 }

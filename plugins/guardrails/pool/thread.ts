@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { retainedBytes } from '../../../src/common/bytes/retained-bytes.js';
 import type { TextContext } from '../check.js';
 import { checks } from '../checks/index.js';
-import { runTextCheck } from '../run/text-check.js';
+import { dataOf, LapTimer, runTextCheck } from '../run/text-check.js';
 import { type CheckJob, type JobCheck, type JobResult, unpacked } from './job.js';
 
 /** Of a thread that has less of a processor than the event loop where both want it. */
@@ -41,9 +41,11 @@ export default function runChecks({ phase, texts: given, keys, checks: sent, pla
   }
   const texts = unpacked(given);
   const context: TextContext = { phase, texts, text: texts.join('\n') };
+  const timer = new LapTimer();
   const results = wanted.map(({ id, parameters }, i) => {
     Atomics.store(progress, place, i + 1);
-    return runTextCheck(checks.get(id), context, parameters);
+    const result = runTextCheck(checks.get(id), context, parameters);
+    return { result: { ...result, data: dataOf(result) }, ms: timer.lap() };
   });
   return { results };
 }

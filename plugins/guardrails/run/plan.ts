@@ -1,12 +1,14 @@
 import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
 import type { PluginCheckTable } from '../../../src/common/guardrails/plugin-check.js';
-import type { Check, CheckPhase, CheckResult, TextCheck } from '../check.js';
+import type { Check, CheckResult, RemoteCheck, RequestCheck, TextCheck } from '../check.js';
 import type { JobCheck } from '../pool/job.js';
 import { checkOfPlugin } from './plugin-check.js';
 
 /** A rule of a guardrail, its place there, and its check. `check` undefined: this version has none of that name. */
 export interface Planned<C extends Check | undefined = Check | undefined> {
   readonly guardrail: GuardrailRules;
+  /** The place of the guardrail among those that run together. */
+  readonly place: number;
   readonly index: number;
   readonly rule: GuardrailRule;
   readonly check: C;
@@ -14,16 +16,26 @@ export interface Planned<C extends Check | undefined = Check | undefined> {
   readonly job: JobCheck;
 }
 
-/** What a guardrail runs: made once for a version. */
-export interface GuardrailPlan {
+/** Checks of one request or answer; more would hold up the event loop. */
+export const maxChecks = 500;
+
+/** What guardrails that run together run. */
+export interface RunPlan {
   /** Those that change text; of a guardrail with `sequential` that has such a check, all of them. */
   readonly changing: readonly Planned[];
-  readonly judging: readonly Planned[];
+  /** Those that judge, by what they need. */
+  readonly texts: readonly Planned<TextCheck>[];
+  readonly requests: readonly Planned<RequestCheck>[];
+  readonly remote: readonly Planned<RemoteCheck>[];
+  /** Without a check. */
+  readonly unknown: readonly Planned[];
+  /** Beyond `maxChecks`. */
+  readonly beyond: readonly Planned[];
 }
 
-/** Plans of guardrails, for as long as these are kept and the plugins are the same. */
+/** Plans, for as long as the lists of guardrails are kept and the plugins are the same. */
 export class Plans {
-  #plans = new WeakMap<GuardrailRules, GuardrailPlan>();
+  #plans = new WeakMap<readonly GuardrailRules[], RunPlan>();
   #version = 0;
 
   constructor(
@@ -31,15 +43,16 @@ export class Plans {
     readonly brought: PluginCheckTable,
   ) {}
 
-  of(guardrail: GuardrailRules): GuardrailPlan {
+  /** `guardrails`: a list that is never modified. */
+  of(guardrails: readonly GuardrailRules[]): RunPlan {
     if (this.#version !== this.brought.version) {
       this.#version = this.brought.version;
       this.#plans = new WeakMap();
     }
-    let plan = this.#plans.get(guardrail);
+    let plan = this.#plans.get(guardrails);
     if (plan === undefined) {
-      plan = this.#made(guardrail);
-      this.#plans.set(guardrail, plan);
+      plan = this.#made(guardrails);
+      this.#plans.set(guardrails, plan);
     }
     return plan;
   }
@@ -49,14 +62,32 @@ export class Plans {
     return brought === undefined ? this.known.get(id) : checkOfPlugin(brought);
   }
 
-  #made(guardrail: GuardrailRules): GuardrailPlan {
-    const all = guardrail.rules.map((rule, index): Planned => {
+  #made(guardrails: readonly GuardrailRules[]): RunPlan {
+    const [changing, judging]: [Planned[], Planned[]] = [[], []];
+    for (const [place, guardrail] of guardrails.entries()) {
+      const all = this.#planned(guardrail, place);
+      const isOrdered = guardrail.sequential && all.some(changes);
+      for (const one of all) (isOrdered || changes(one) ? changing : judging).push(one);
+    }
+    // The first ones run; those that change text are the first.
+    const beyond = [
+      ...judging.splice(Math.max(0, maxChecks - changing.length)),
+      ...changing.splice(maxChecks),
+    ];
+    const of = <C extends Check>(runs: C['runs']): Planned<C>[] =>
+      judging.filter((one): one is Planned<C> => one.check?.runs === runs);
+    return {
+      ...{ changing, beyond, texts: of<TextCheck>('text'), requests: of<RequestCheck>('request') },
+      ...{ remote: of<RemoteCheck>('remote'), unknown: judging.filter(({ check }) => check === undefined) },
+    };
+  }
+
+  #planned(guardrail: GuardrailRules, place: number): Planned[] {
+    return guardrail.rules.map((rule, index) => {
       const key = `${guardrail.versionId}:${index}`;
       const job = { key, id: rule.check, parameters: rule.parameters };
-      return { guardrail, index, rule, check: this.#check(rule.check), job };
+      return { guardrail, place, index, rule, check: this.#check(rule.check), job };
     });
-    if (guardrail.sequential && all.some(changes)) return { changing: all, judging: [] };
-    return { changing: all.filter(changes), judging: all.filter((one) => !changes(one)) };
   }
 }
 
@@ -103,20 +134,17 @@ export interface RuleResult {
 
 /** The results of several guardrails, by their rules. */
 export class Results {
-  readonly #of: ReadonlyMap<GuardrailRules, RuleResult[]>;
+  readonly #of: readonly RuleResult[][];
 
-  constructor(
-    readonly guardrails: readonly GuardrailRules[],
-    readonly phase: CheckPhase,
-  ) {
-    this.#of = new Map(guardrails.map((guardrail) => [guardrail, []]));
+  constructor(guardrails: readonly GuardrailRules[]) {
+    this.#of = guardrails.map(() => []);
   }
 
-  set({ guardrail, index }: Planned, result: RuleResult): void {
-    this.#of.get(guardrail)![index] = result;
+  set({ place, index }: Planned, result: RuleResult): void {
+    this.#of[place]![index] = result;
   }
 
-  of(guardrail: GuardrailRules): readonly RuleResult[] {
-    return this.#of.get(guardrail)!;
+  of(place: number): readonly RuleResult[] {
+    return this.#of[place]!;
   }
 }

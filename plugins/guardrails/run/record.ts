@@ -8,8 +8,8 @@ const maxLength = 256;
 
 /** Writes what guardrails have found into the row of the ledger, and counts it. */
 export class VerdictRecorder {
-  readonly #counts = new Map<string, number>();
-  readonly #counted = new WeakSet<HookOutcome>();
+  /** Of outcomes, by verdict. */
+  readonly #counts = { before: { true: 0, false: 0 }, after: { true: 0, false: 0 } };
 
   constructor(readonly host: Host) {}
 
@@ -20,8 +20,8 @@ export class VerdictRecorder {
     let ms = 0;
     for (const outcome of outcomes) {
       this.#count(outcome);
-      const { verdict, transformed, feedback: given, checks, execution_time: taken } = outcome;
-      isPlain &&= verdict && !transformed && given === null && checks.every(({ error }) => error === null);
+      const { verdict, transformed, reaction, hasErrors, execution_time: taken } = outcome;
+      isPlain &&= verdict && !transformed && reaction === null && !hasErrors;
       ms = Math.max(ms, taken);
     }
     this.host.record(x, 'ms', ms);
@@ -44,8 +44,10 @@ export class VerdictRecorder {
     this.#text(
       x,
       'errors',
-      outcomes.flatMap(({ checks }) =>
-        checks.flatMap(({ id, error }) => (error === null ? [] : [`${id}: ${error.name}`])),
+      outcomes.flatMap(({ checks, hasErrors }) =>
+        (hasErrors ? checks : []).flatMap(({ id, error }) =>
+          error === null ? [] : [`${id}: ${error.name}`],
+        ),
       ),
     );
     this.#text(
@@ -53,8 +55,8 @@ export class VerdictRecorder {
       'transformed',
       outcomes.filter(({ transformed }) => transformed).map(({ id }) => id),
     );
-    const feedback = outcomes.flatMap(({ id, feedback: given }) =>
-      given === null ? [] : [`${id} ${given.value} * ${given.weight}`],
+    const feedback = outcomes.flatMap(({ id, reaction }) =>
+      reaction === null ? [] : [`${id} ${reaction.value} * ${reaction.weight}`],
     );
     this.#text(x, 'feedback', feedback);
     const denied = outcomes.find((one) => !one.verdict && one.deny && !one.async && !informed.has(one));
@@ -73,25 +75,25 @@ export class VerdictRecorder {
   }
 
   #count(outcome: HookOutcome): void {
-    if (this.#counted.has(outcome)) return;
-    this.#counted.add(outcome);
-    const key = `${outcome.event_type === 'beforeRequestHook' ? 'before' : 'after'} ${outcome.verdict}`;
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    if (outcome.isCounted) return;
+    outcome.isCounted = true;
+    this.#counts[outcome.phase][outcome.verdict ? 'true' : 'false']++;
   }
 
   metrics(): Metric[] {
-    return [...this.#counts].map(([key, value]) => {
-      const [phase = '', verdict = ''] = key.split(' ');
-      return { name: 'gateway_guardrail_verdicts_total', labels: { phase, verdict }, value };
-    });
+    const name = 'gateway_guardrail_verdicts_total';
+    return Object.entries(this.#counts).flatMap(([phase, byVerdict]) =>
+      Object.entries(byVerdict)
+        .filter(([, value]) => value > 0)
+        .map(([verdict, value]) => ({ name, labels: { phase, verdict }, value })),
+    );
   }
 }
 
 /** The row's spans are made from it. */
 function runOf(x: Exchange, outcome: HookOutcome): string {
-  const phase = outcome.event_type === 'beforeRequestHook' ? 'before' : 'after';
-  const began = Math.max(0, Date.parse(outcome.created_at) - x.startedAt);
-  return `${outcome.id} ${phase} ${outcome.verdict ? '+' : '-'} ${began} ${outcome.execution_time}`;
+  const began = Math.max(0, outcome.startedAt - x.startedAt);
+  return `${outcome.id} ${outcome.phase} ${outcome.verdict ? '+' : '-'} ${began} ${outcome.execution_time}`;
 }
 
 const named = (

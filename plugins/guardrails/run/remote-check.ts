@@ -42,7 +42,7 @@ export async function runRemoteCheck(
   try {
     const asked = check.run(
       {
-        ...{ ...subject.context, ...own, signal, partner },
+        ...{ ...subject.context, headers: subject.context.headers, ...own, signal, partner },
         moderate: (request) => moderations.ask(x, request, timeout, signal),
         send: (request) => host.send(x, request, timeout, signal),
       },

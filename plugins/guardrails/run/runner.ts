@@ -3,18 +3,24 @@ import type { Exchange } from '../../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
 import { guardrailChecks } from '../../../src/common/guardrails/guardrail-checks.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
-import type { Check, CheckResult, RemoteCheck, RequestCheck, TextCheck } from '../check.js';
+import type { Check, CheckPhase, CheckResult, RemoteCheck, RequestCheck, TextCheck } from '../check.js';
 import { checks } from '../checks/index.js';
 import type { CheckPool, Unrun } from '../pool/pool.js';
 import { Moderations } from './moderations.js';
-import { type HookOutcome, outcomeOf } from './outcome.js';
-import { changes, isQuick, type Planned, Plans, Results, type RuleResult } from './plan.js';
+import { HookOutcome } from './outcome.js';
+import {
+  changes,
+  isQuick,
+  maxChecks,
+  type Planned,
+  Plans,
+  Results,
+  type RuleResult,
+  type RunPlan,
+} from './plan.js';
 import { runRemoteCheck } from './remote-check.js';
 import type { Subject } from './subject.js';
-import { failure, runTextCheck } from './text-check.js';
-
-/** Checks of one request or answer; more would hold up the event loop. */
-const maxChecks = 500;
+import { failure, LapTimer, runTextCheck } from './text-check.js';
 
 /** Why a check could not run. */
 type NotRun = Unrun | 'no_check' | 'too_many' | 'no_credentials';
@@ -31,7 +37,7 @@ const unrun: Readonly<Record<NotRun, string>> = {
 };
 
 /** Of a check that does not judge the phase. */
-const notSeen: Readonly<Record<Subject['phase'], string>> = {
+const notSeen: Readonly<Record<CheckPhase, string>> = {
   before: 'This check judges answers alone.',
   after: 'This check judges requests alone.',
 };
@@ -54,31 +60,21 @@ export class GuardrailRunner {
   /**
    * Runs all of them. First those that change text: each sees what the one before has made, and what only judges sees the
    * result. Of a guardrail with `sequential` that changes text, all checks run in their order. Never rejects. A promise only
-   * where a check needs another thread or service.
+   * where a check needs another thread or service. What is made of a list of guardrails is kept for as long as the list.
    */
   run(x: Exchange, guardrails: readonly GuardrailRules[], subject: Subject): Awaitable<HookOutcome[]> {
     const startedAt = Date.now();
-    const results = new Results(guardrails, subject.phase);
-    const plans = guardrails.map((guardrail) => this.#plans.of(guardrail));
-    const changing = plans.flatMap((plan) => plan.changing);
-    const judging = plans.flatMap((plan) => plan.judging);
-    if (changing.length + judging.length > maxChecks) this.#shorten(changing, judging, results);
+    const { phase } = subject;
+    const results = new Results(guardrails);
+    const plan = this.#plans.of(guardrails);
+    for (const one of plan.beyond) results.set(one, this.#unrun('too_many'));
     const outcomes = (): HookOutcome[] =>
-      guardrails.map((guardrail) => outcomeOf(guardrail, subject.phase, results.of(guardrail), startedAt));
+      guardrails.map((one, place) => new HookOutcome(one, phase, results.of(place), startedAt));
     const judged =
-      changing.length === 0
-        ? this.#judge(x, judging, subject, results)
-        : this.#change(x, changing, subject, results).then(() => this.#judge(x, judging, subject, results));
+      plan.changing.length === 0
+        ? this.#judge(x, plan, subject, results)
+        : this.#change(x, plan.changing, subject, results).then(() => this.#judge(x, plan, subject, results));
     return judged === undefined ? outcomes() : judged.then(outcomes);
-  }
-
-  /** The first ones run; those that change text are the first. */
-  #shorten(changing: Planned[], judging: Planned[], results: Results): void {
-    const beyond = [
-      ...judging.splice(Math.max(0, maxChecks - changing.length)),
-      ...changing.splice(maxChecks),
-    ];
-    for (const one of beyond) results.set(one, this.#unrun('too_many'));
   }
 
   /** Runs checks one after another, and makes their changes to the subject. */
@@ -114,27 +110,24 @@ export class GuardrailRunner {
       return (await this.#inThread(subject.phase, texts, all))[0]!;
     }
     if (check.runs === 'remote') return this.#remote(x, planned as Planned<RemoteCheck>, subject, texts);
-    return this.#request(planned as Planned<RequestCheck>, subject);
+    return this.#request(planned as Planned<RequestCheck>, subject, new LapTimer());
   }
 
   /** Checks that change nothing: those of texts in one job, the others beside it. */
   #judge(
     x: Exchange,
-    all: readonly Planned[],
+    { texts: ofTexts, requests, remote, unknown }: RunPlan,
     subject: Subject,
     results: Results,
   ): Promise<void> | undefined {
-    const ofTexts: Planned<TextCheck>[] = [];
-    const remote: Planned<RemoteCheck>[] = [];
-    for (const one of all) {
-      if (one.check === undefined) results.set(one, this.#unrun('no_check'));
-      else if (one.check.runs === 'text') ofTexts.push(one as Planned<TextCheck>);
-      else if (one.check.runs === 'remote') remote.push(one as Planned<RemoteCheck>);
-      else results.set(one, this.#request(one as Planned<RequestCheck>, subject));
+    for (const one of unknown) results.set(one, this.#unrun('no_check'));
+    if (requests.length > 0) {
+      const timer = new LapTimer();
+      for (const one of requests) results.set(one, this.#request(one, subject, timer));
     }
     const { phase, texts } = subject;
     const take = (found: readonly RuleResult[]): void => {
-      for (const [i, one] of ofTexts.entries()) results.set(one, found[i]!);
+      for (let i = 0; i < ofTexts.length; i++) results.set(ofTexts[i]!, found[i]!);
     };
     const later: Promise<void>[] = [];
     if (remote.length > 0) later.push(this.#remotes(x, remote, subject, results));
@@ -165,20 +158,17 @@ export class GuardrailRunner {
   }
 
   /** On the event loop. */
-  #quickly(
-    phase: Subject['phase'],
-    texts: readonly string[],
-    all: readonly Planned<TextCheck>[],
-  ): RuleResult[] {
-    const context = { phase, texts, text: texts.length === 1 ? texts[0]! : texts.join('\n') };
+  #quickly(phase: CheckPhase, texts: readonly string[], all: readonly Planned<TextCheck>[]): RuleResult[] {
+    const context = { phase, texts, text: texts.length === 1 ? texts[0]! : texts.join('\n'), counts: null };
+    const timer = new LapTimer();
     return all.map(({ check, rule }) => {
-      const { result, ms } = runTextCheck(check, context, rule.parameters);
-      return this.#counted(result, ms);
+      const result = runTextCheck(check, context, rule.parameters);
+      return this.#counted(result, timer.lap());
     });
   }
 
   async #inThread(
-    phase: Subject['phase'],
+    phase: CheckPhase,
     texts: readonly string[],
     all: readonly Planned<TextCheck>[],
   ): Promise<RuleResult[]> {
@@ -189,12 +179,11 @@ export class GuardrailRunner {
     );
   }
 
-  #request({ check, rule }: Planned<RequestCheck>, subject: Subject): RuleResult {
-    const from = performance.now();
+  #request({ check, rule }: Planned<RequestCheck>, subject: Subject, timer: LapTimer): RuleResult {
     try {
-      return this.#counted(check.run(subject.context, rule.parameters), performance.now() - from);
+      return this.#counted(check.run(subject.context, rule.parameters), timer.lap());
     } catch (thrown) {
-      return this.#counted(failure(thrown), performance.now() - from);
+      return this.#counted(failure(thrown), timer.lap());
     }
   }
 

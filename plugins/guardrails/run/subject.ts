@@ -1,10 +1,45 @@
 import type { JsonObject } from '../../../src/common/core/exchange.js';
+import type { HeaderList } from '../../../src/common/http/headers.js';
 import { type TextAt, withoutTokens, withTexts } from '../../../src/common/plugin-host/texts/found-text.js';
 import type { CheckPhase, RequestContext } from '../check.js';
 import type { BodyTexts } from '../texts/parts.js';
 
 /** Facts about the request that do not change while guardrails run. */
-export type Facts = Omit<RequestContext, 'phase' | 'texts' | 'text' | 'body' | 'answer'>;
+export interface Facts
+  extends Pick<RequestContext, 'requestType' | 'format' | 'provider' | 'model' | 'metadata'> {
+  /** The client's headers: few checks look at them. */
+  readonly headers: () => HeaderList;
+}
+
+/** What checks see of a request. */
+class SubjectContext implements RequestContext {
+  readonly requestType: string;
+  readonly format: RequestContext['format'];
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly metadata: RequestContext['metadata'];
+  readonly #headers: Facts['headers'];
+
+  constructor(
+    readonly phase: CheckPhase,
+    readonly texts: readonly string[],
+    readonly text: string,
+    readonly body: JsonObject | null,
+    readonly answer: JsonObject | null,
+    facts: Facts,
+  ) {
+    this.requestType = facts.requestType;
+    this.format = facts.format;
+    this.provider = facts.provider;
+    this.model = facts.model;
+    this.metadata = facts.metadata;
+    this.#headers = facts.headers;
+  }
+
+  get headers(): HeaderList {
+    return this.#headers();
+  }
+}
 
 /** A request or an answer while guardrails look at it and change it. */
 export class Subject {
@@ -39,7 +74,7 @@ export class Subject {
   get context(): RequestContext {
     if (this.#context === null) {
       const { phase, facts, texts, text, body, answer } = this;
-      this.#context = { ...facts(), phase, texts, text, body, answer };
+      this.#context = new SubjectContext(phase, texts, text, body, answer, facts());
     }
     return this.#context;
   }

@@ -1,21 +1,34 @@
 import type { Check, CheckParameters, CheckResult, TextContext } from '../check.js';
-import type { TimedResult } from '../pool/job.js';
 
 /** Runs a check of texts; one that throws has an error in place of a verdict. */
 export function runTextCheck(
   check: Check | undefined,
   context: TextContext,
   parameters: CheckParameters,
-): TimedResult {
-  const from = performance.now();
-  let result: CheckResult;
+): CheckResult {
   try {
     if (check?.runs !== 'text') throw new TypeError('This is no check of texts.');
-    result = check.run(context, parameters);
+    return check.run(context, parameters);
   } catch (thrown) {
-    result = failure(thrown);
+    return failure(thrown);
   }
-  return { result, ms: performance.now() - from };
+}
+
+/** What a check has found, as `hook_results` shows it. */
+export const dataOf = ({ data }: CheckResult): unknown =>
+  typeof data === 'function' ? (data as () => unknown)() : data;
+
+/** Measures checks that run one after another. */
+export class LapTimer {
+  #from = performance.now();
+
+  /** Milliseconds since the last call, or since the beginning. */
+  lap(): number {
+    const now = performance.now();
+    const ms = now - this.#from;
+    this.#from = now;
+    return ms;
+  }
 }
 
 /** Characters. An error may quote the text. */

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../../src/common/core/directory.js';
 import { Slot } from '../../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
 import type { HeldText, TextPiece, TextResult } from '../../../src/common/plugin-host/texts/text-piece.js';
-import { type HookOutcome, outcomeOf } from '../run/outcome.js';
+import { HookOutcome } from '../run/outcome.js';
 import type { PieceRun } from './piece-check.js';
 import { pieceCheckOf } from './piece-checks.js';
 import { type PieceRule, PieceText } from './piece-text.js';
@@ -107,8 +107,8 @@ export class StreamGuard {
       const result = { verdict, data, ...change, ...(error === null ? {} : { error }) };
       return [{ result, ran: error?.name !== 'CheckNotRun', ms }];
     });
-    const made = outcomeOf({ ...guardrail, rules: known }, 'after', results, this.#startedAt);
-    return { ...made, execution_time: Math.round(this.#ms) + (rest?.execution_time ?? 0) };
+    const ms = Math.round(this.#ms) + (rest?.execution_time ?? 0);
+    return new HookOutcome({ ...guardrail, rules: known }, 'after', results, this.#startedAt, ms);
   }
 
   #of(guardrail: GuardrailRules): Map<number, Rule> {

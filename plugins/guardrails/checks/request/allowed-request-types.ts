@@ -1,8 +1,11 @@
 import type { RequestCheck } from '../../check.js';
 
+const none: readonly string[] = [];
+
 const listOf = (given: unknown, fallback: string | undefined): readonly string[] => {
   if (Array.isArray(given) && given.length > 0) return given as string[];
-  return (fallback ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+  if (fallback === undefined) return none;
+  return fallback.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 };
 
 /**
@@ -25,8 +28,10 @@ export const allowedRequestTypes: RequestCheck = {
     }
     const isBlocked = blockedTypes.includes(requestType);
     const isListed = allowedTypes.length === 0 || allowedTypes.includes(requestType);
-    const why = isBlocked ? 'is blocked' : isListed ? 'is allowed' : 'is not among the allowed types';
-    const data = { currentRequestType: requestType, explanation: `The request type ${requestType} ${why}.` };
+    const data = () => {
+      const why = isBlocked ? 'is blocked' : isListed ? 'is allowed' : 'is not among the allowed types';
+      return { currentRequestType: requestType, explanation: `The request type ${requestType} ${why}.` };
+    };
     return { verdict: !isBlocked && isListed, data };
   },
 };

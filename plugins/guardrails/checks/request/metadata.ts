@@ -11,12 +11,12 @@ export const requiredMetadataKeys: RequestCheck = {
       readonly operator: Operator;
     };
     const { found, missing, fits } = lookFor(metadataKeys, operator, (key) => Object.hasOwn(metadata, key));
-    const data = {
+    const data = () => ({
       operator,
       found_metadata_keys: found,
       missing_metadata_keys: missing,
       explanation: `The metadata has ${found.length} of the ${metadataKeys.length} keys; ${operator} of them must be there.`,
-    };
+    });
     return { verdict: fits, data };
   },
 };
@@ -34,12 +34,12 @@ export const requiredMetadataKeyPairs: RequestCheck = {
     const has = (key: string): boolean =>
       Object.hasOwn(metadata, key) && metadata[key] === metadataPairs[key];
     const { found, missing, fits } = lookFor(wanted, operator, has);
-    const data = {
+    const data = () => ({
       operator,
       found_metadata_pairs: found,
       missing_metadata_pairs: missing,
       explanation: `The metadata has ${found.length} of the ${wanted.length} pairs; ${operator} of them must be there.`,
-    };
+    });
     return { verdict: fits, data };
   },
 };

@@ -4,9 +4,8 @@ import { isPlain } from './values.js';
 /** The model as the client wrote it, and without the provider before it. */
 function namesOf({ model, body }: RequestContext): readonly string[] {
   const written = body?.['model'];
-  return [
-    ...new Set([...(typeof written === 'string' ? [written] : []), ...(model === null ? [] : [model])]),
-  ];
+  if (typeof written !== 'string') return model === null ? [] : [model];
+  return model === null || model === written ? [written] : [written, model];
 }
 
 const noModel = { name: 'NoModel', message: 'The request names no model.' };
@@ -22,8 +21,11 @@ const allowedModels = (id: string): RequestCheck => ({
     const names = namesOf(context);
     if (names.length === 0) return { verdict: false, data: { explanation: noModel.message }, error: noModel };
     const isListed = names.some((name) => models.includes(name));
-    const explanation = `The model is ${isListed ? '' : 'not '}in the list.`;
-    return { verdict: isListed !== not, data: { requestedModel: names[0]!.slice(0, 256), not, explanation } };
+    const data = () => ({
+      ...{ requestedModel: names[0]!.slice(0, 256), not },
+      explanation: `The model is ${isListed ? '' : 'not '}in the list.`,
+    });
+    return { verdict: isListed !== not, data };
   },
 });
 

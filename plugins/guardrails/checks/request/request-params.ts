@@ -62,27 +62,33 @@ const refusal = (
   return allowed.length > 0 && !allowed.includes(value) ? 'is not among the allowed ones' : null;
 };
 
-function* violations(
+/** The first ones. */
+function violationsOf(
   body: Readonly<Record<string, unknown>>,
   tools: ToolRules,
   params: ParamRules,
-): Generator<string> {
+): string[] {
+  const found: string[] = [];
+  const add = (violation: string): void => {
+    if (found.length < maxViolations) found.push(violation);
+  };
   for (const { type, name } of toolsOf(body)) {
     const byType = refusal(type, tools.blockedTypes, tools.allowedTypes);
-    if (byType !== null) yield `The tool type ${type.slice(0, 100)} ${byType}.`;
+    if (byType !== null) add(`The tool type ${type.slice(0, 100)} ${byType}.`);
     const byName =
       name === null ? null : refusal(name, tools.blockedFunctionNames, tools.allowedFunctionNames);
-    if (byName !== null) yield `The function ${name!.slice(0, 100)} ${byName}.`;
+    if (byName !== null) add(`The function ${name!.slice(0, 100)} ${byName}.`);
   }
   for (const key of Object.keys(body)) {
     const byKey = refusal(key, params.blockedKeys, params.allowedKeys);
-    if (byKey !== null) yield `The parameter ${key.slice(0, 100)} ${byKey}.`;
+    if (byKey !== null) add(`The parameter ${key.slice(0, 100)} ${byKey}.`);
   }
   for (const [key, { blockedValues, allowedValues }] of Object.entries(params.values ?? {})) {
     if (!Object.hasOwn(body, key)) continue;
     const byValue = refusal(body[key], blockedValues, allowedValues);
-    if (byValue !== null) yield `The value of ${key.slice(0, 100)} ${byValue}.`;
+    if (byValue !== null) add(`The value of ${key.slice(0, 100)} ${byValue}.`);
   }
+  return found;
 }
 
 /** Are the tools and parameters of the request allowed? */
@@ -94,12 +100,11 @@ export const requestParams: RequestCheck = {
       readonly tools?: ToolRules;
       readonly params?: ParamRules;
     };
-    const found: string[] = [];
-    for (const violation of violations(body ?? {}, tools, params)) {
-      found.push(violation);
-      if (found.length === maxViolations) break;
-    }
-    const explanation = found[0] ?? 'All tools and parameters are allowed.';
-    return { verdict: found.length === 0, data: { explanation, violations: found } };
+    const violations = violationsOf(body ?? {}, tools, params);
+    const data = () => ({
+      explanation: violations[0] ?? 'All tools and parameters are allowed.',
+      violations,
+    });
+    return { verdict: violations.length === 0, data };
   },
 };

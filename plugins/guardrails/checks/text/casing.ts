@@ -9,8 +9,11 @@ function caseCheck(id: string, name: string, other: RegExp, otherName: string): 
     run({ text }, parameters) {
       const not = parameters['not'] as boolean;
       const isSo = !other.test(text);
-      const explanation = isSo ? `All letters are ${name}.` : `The text contains ${otherName} letters.`;
-      return { verdict: isSo !== not, data: { not, explanation } };
+      const data = () => ({
+        not,
+        explanation: isSo ? `All letters are ${name}.` : `The text contains ${otherName} letters.`,
+      });
+      return { verdict: isSo !== not, data };
     },
   };
 }

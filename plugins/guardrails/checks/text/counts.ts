@@ -20,8 +20,10 @@ function countCheck(
       const not = parameters['not'] as boolean;
       const counted = countIn(context);
       const isWithin = counted >= least && counted <= most;
-      const explanation = `The text has ${counted} ${what}s, which is ${isWithin ? 'within' : 'outside'} ${least} to ${most}.`;
-      const data = { [count]: counted, [min]: least, [max]: most, not, explanation };
+      const data = () => ({
+        ...{ [count]: counted, [min]: least, [max]: most, not },
+        explanation: `The text has ${counted} ${what}s, which is ${isWithin ? 'within' : 'outside'} ${least} to ${most}.`,
+      });
       return { verdict: isWithin !== not, data };
     },
   };

@@ -13,7 +13,10 @@ export const endsWith: TextCheck = {
   run({ text }, parameters) {
     const { suffix, not } = parameters as unknown as Parameters;
     const ends = text.endsWith(suffix) || text.endsWith(`${suffix}.`);
-    const explanation = `The text ${ends ? 'ends' : 'does not end'} with the suffix.`;
-    return { verdict: ends !== not, data: { suffix, not, explanation } };
+    const data = () => ({
+      ...{ suffix, not },
+      explanation: `The text ${ends ? 'ends' : 'does not end'} with the suffix.`,
+    });
+    return { verdict: ends !== not, data };
   },
 };

@@ -25,13 +25,13 @@ export const regexMatch: TextCheck = {
   run({ text }, parameters) {
     const { rule, not } = parameters as unknown as Parameters;
     const match = expressionOf(parameters).find(text);
-    const data = {
+    const data = () => ({
       regexPattern: rule,
       not,
       explanation: match === null ? 'The text does not match the pattern.' : 'The text matches the pattern.',
       // Where, but not what: the pattern may look for secrets.
       matchDetails: match,
-    };
+    });
     return { verdict: (match !== null) !== not, data };
   },
 };

@@ -18,11 +18,13 @@ const indexOf = (choice: JsonObject, place: number): number =>
 
 function messageOf(message: JsonObject, into: TextCollector, path: TextPath): void {
   for (const [name, part] of members) {
+    if (message[name] === undefined) continue;
     if (name === 'content') into.content(message[name], [...path, name]);
     else into.text(message[name], [...path, name], part);
   }
-  into.calls(message['tool_calls'], [...path, 'tool_calls']);
-  into.arguments(message['function_call'], [...path, 'function_call']);
+  if (message['tool_calls'] !== undefined) into.calls(message['tool_calls'], [...path, 'tool_calls']);
+  if (message['function_call'] !== undefined)
+    into.arguments(message['function_call'], [...path, 'function_call']);
 }
 
 /** The texts of a choice's delta: pieces of one text have the same key in every event. */
