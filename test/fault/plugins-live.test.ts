@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -49,14 +51,15 @@ describe('plugins of a running gateway', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const ask = (metadata: object = {}): Promise<Response> =>
+  const ask = (metadata: object = {}, provider = '@simulated'): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       signal: AbortSignal.timeout(20_000),
       headers: {
         'content-type': 'application/json',
         'x-gateway-api-key': gateway.workspaceKey,
-        'x-gateway-provider': '@simulated',
+        'x-gateway-provider': provider,
+        authorization: 'Bearer k',
         'x-gateway-metadata': JSON.stringify(metadata),
       },
       body: '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"Hello"}]}',
@@ -177,6 +180,38 @@ describe('plugins of a running gateway', () => {
       await runs('again two');
       expect(await metrics()).to.include('gateway_plugin_off{plugin="live"} 0');
     }
+  });
+
+  it('that block a worker in a wire format of theirs are named with the format, and switched off', async function () {
+    this.timeout(30_000);
+    const provider = createServer((_request, reply) =>
+      reply.writeHead(200, { 'content-type': 'application/json' }).end('{"said":"loop"}'),
+    );
+    await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+    const base = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    write(`
+      export default {
+        name: 'live', options: { type: 'object' }, replyHeaders: { version: 'Its version.' },
+        providers: { loopy: { base: '${base}', paths: { talk: '/talk' } } },
+        setup: ({ word }, host) => ({
+          request(x) { host.setReplyHeader(x, 'version', 'format ' + word); },
+          formats: { talk: {
+            request: () => ({}),
+            reply({ said }) { if (said === 'loop') for (;;); return { choices: [{ message: { content: said } }] }; },
+          } },
+        }),
+      };`);
+    settings('two');
+    await runs('format two');
+    expect(await ask({}, 'loopy').catch(() => 'broken')).to.equal('broken');
+    await eventually('it is in the log', async () =>
+      gateway.output().includes('a data worker is blocked by the plugin live (formats.talk)'),
+    );
+    expect(await metrics()).to.include('gateway_plugin_off{plugin="live"} 1');
+    await runs(null);
+    write(plugin('formatless'));
+    await runs('formatless two');
+    provider.close();
   });
 
   it('that are required let no request pass while they are switched off', async function () {

@@ -51,7 +51,7 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/common/http',
-    holds: 'headers, addresses, and limits of connections',
+    holds: 'headers, addresses, limits of connections, and deadlines of calls',
     imports: ['src/common/core', 'src/common/plugin-host'],
   },
   {
@@ -279,6 +279,7 @@ export const folders: readonly Folder[] = [
     holds: 'alerts of budgets: who gets them, and the webhook',
     imports: [
       'src/common/core',
+      'src/common/http',
       'src/common/access',
       'src/common/plugin-host',
       'src/common/ledger',
@@ -312,6 +313,7 @@ export const folders: readonly Folder[] = [
     holds: 'what of requests goes to other systems: metrics, spans, log sinks',
     imports: [
       'src/common/core',
+      'src/common/http',
       'src/common/text',
       'src/common/vocabulary',
       'src/common/plugin-host',

@@ -134,6 +134,20 @@ describe('formats of a plugin', () => {
     expect(json.error).to.include({ message: 'acme-ai error: too much', type: 'rate_limit_error' });
   });
 
+  it('return errors of bounded length, however long those of the plugin are', async () => {
+    const long = 'x'.repeat(1_000_000);
+    const wordy: PluginFormat = {
+      ...generate,
+      error: () => ({ message: long, type: long, param: long, code: long }),
+    };
+    const plugin = bringing(() => ({ generate: wordy }), { generate: '/generate' });
+    const gateway = await open(plugin, {}, { answer: () => ({ status: 400, body: {} }) });
+    const { json } = await gateway.inject({ config });
+    expect(json.error.message).to.match(/^acme-ai error: x+…$/);
+    for (const [name, length] of Object.entries({ message: 4200, type: 200, param: 200, code: 200 }))
+      expect(json.error[name].length, name).to.be.within(100, length);
+  });
+
   it('embed, as numbers or in base64', async () => {
     const gateway = await open(acme, {}, { answer: () => ({ body: { v: [[0.5, 1]], n: 3 } }) });
     const ask = (more: object) =>

@@ -1,4 +1,4 @@
-import { withDeadline } from '../../common/plugin-host/guarded-signal.js';
+import { withDeadline } from '../../common/http/deadline.js';
 import { type LogSinkSettings, logSinkName, readLogSinks } from '../../common/settings/log-sinks.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { LedgerFollower } from '../../control-plane/telemetry/sinks/follower.js';

@@ -1,4 +1,4 @@
-import { withDeadline } from '../../../common/plugin-host/guarded-signal.js';
+import { withDeadline } from '../../../common/http/deadline.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { withDeadline } from '../../../common/plugin-host/guarded-signal.js';
+import { withDeadline } from '../../../common/http/deadline.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 

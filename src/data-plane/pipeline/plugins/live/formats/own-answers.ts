@@ -18,6 +18,13 @@ import type { Watched } from '../watched.js';
 const mostDropped = 100;
 const longestDropped = 200;
 
+/** Characters of an error's message, and of its other members. */
+const longestMessage = 4096;
+const longestName = 200;
+
+const bounded = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 1)}…` : text;
+
 /** The `call` that functions of a plugin's format get with an answer. */
 export const answerOf = (context: ConversionContext): FormatAnswer => ({
   provider: context.provider,
@@ -52,9 +59,9 @@ export function errorBy(own: PluginFormat, run: Watched): WireFormat['errorFromW
         if (typeof given['message'] !== 'string')
           throw new TypeError('It must return a text, or { message, type?, param?, code? }.');
         const textOf = (name: 'type' | 'param' | 'code'): string | null =>
-          typeof given[name] === 'string' ? given[name] : usual[name];
+          typeof given[name] === 'string' ? bounded(given[name], longestName) : usual[name];
         return {
-          message: `${context.provider} error: ${given['message']}`,
+          message: `${context.provider} error: ${bounded(given['message'], longestMessage)}`,
           ...{ type: textOf('type') ?? usual.type, param: textOf('param'), code: textOf('code') },
         };
       });
