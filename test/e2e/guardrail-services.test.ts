@@ -62,6 +62,22 @@ describe('guardrails of a running gateway that ask services', function () {
     return stdout;
   }
 
+  it('ask a webhook once for a request of several messages', async () => {
+    const before = service.asked.length;
+    const messages = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));
+    const { status, text } = await send(
+      ...([
+        'POST',
+        '/v1/chat/completions',
+        { model: 'gpt-4o-mini', messages },
+        gateway.workspaceKey,
+      ] as const),
+      { input_guardrails: [{ 'default.webhook': { webhookURL: service.url } }] },
+    );
+    expect(status, text).to.equal(200);
+    expect(service.asked.length - before).to.equal(1);
+  });
+
   it('store credentials of partners as the page shows it', async () => {
     const stdout = await type('docs/checks.md', '/v1/plugins');
     expect(stdout).to.include('"plugin_provider_id":"patronus"').and.not.include('pat-0123456789');

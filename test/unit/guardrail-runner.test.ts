@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Check, CheckParameters, CheckResult, RemoteContext } from '../../plugins/guardrails/check.js';
+import { checks } from '../../plugins/guardrails/checks/index.js';
 import { CheckPool } from '../../plugins/guardrails/pool/pool.js';
 import type { HookOutcome } from '../../plugins/guardrails/run/outcome.js';
 import { GuardrailRunner } from '../../plugins/guardrails/run/runner.js';
@@ -63,6 +64,13 @@ const made: Record<string, Omit<Check, 'id'>> = {
     },
     run: async ({ texts, partner }: RemoteContext) => {
       seen.push(`${texts.join()} with ${partner?.['apiKey']?.reveal()}`);
+      return { verdict: true };
+    },
+  },
+  failsEarlier: {
+    ...{ runs: 'remote', transforms: true },
+    run: async ({ texts }: RemoteContext) => {
+      if (texts.includes('first')) throw fails;
       return { verdict: true };
     },
   },
@@ -172,6 +180,19 @@ describe('a run of guardrails', () => {
     expect(await asked('partner', {})).to.deep.equal(['last with key']);
     expect(await asked('partner', { redact: true })).to.deep.equal(['last with key', 'first with key']);
     expect(await asked('judgedOnly', {})).to.deep.equal(['last']);
+  });
+
+  it('counts an error of a service over earlier messages like one over the last', async () => {
+    for (const failOnError of [false, true]) {
+      const one = guardrail([['failsEarlier', { failOnError }]], { deny: true });
+      const { verdict, checks } = await run(one, subjectOf('first', 'last'));
+      expect([verdict, checks[0]?.error?.message]).to.deep.equal([!failOnError, 'broken']);
+    }
+  });
+
+  it('asks a webhook once, however many messages there are', () => {
+    for (const id of ['default.webhook', 'default.inlineImage'])
+      expect(checks.get(id), id).to.include({ transforms: true, judgedOnly: true });
   });
 
   it('gives a check with a wrong expression its error', async () => {

@@ -97,7 +97,7 @@ export class GuardrailRunner {
       if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
       // What could not be changed there counts as if it had been the judged text.
       if (!beside.ran || beside.result.error !== undefined)
-        results.set(planned, { ...beside, ran: false, ms: judged.ms + beside.ms });
+        results.set(planned, { ...beside, ran: beside.ran && !mustChange, ms: judged.ms + beside.ms });
     }
   }
 

@@ -75,6 +75,8 @@ export const inlineImage: RemoteCheck = {
   id: 'default.inlineImage',
   runs: 'remote',
   transforms: true,
+  // It sees the whole body.
+  judgedOnly: true,
   async run(context, parameters) {
     const { providers, maxSizeBytes } = parameters as unknown as InlineImage;
     const { body, provider, phase } = context;

@@ -55,6 +55,8 @@ export const webhook: RemoteCheck = {
   id: 'default.webhook',
   runs: 'remote',
   transforms: true,
+  // It gets the whole body.
+  judgedOnly: true,
   async run(context, parameters) {
     const { webhookURL, headers = {}, forwardHeaders } = parameters as unknown as Webhook;
     try {
