@@ -62,7 +62,13 @@ function pin(): void {
 }
 
 async function driveOther(request: Buffer, connections: number, seconds: number): Promise<LoadResult> {
-  const load = { port: gateway.port, request: request.toString('latin1'), connections, seconds, chunked: false };
+  const load = {
+    port: gateway.port,
+    request: request.toString('latin1'),
+    connections,
+    seconds,
+    chunked: false,
+  };
   other.send(load);
   const [result] = (await once(other, 'message')) as [LoadResult];
   if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} guarded requests failed`);

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/exchange.js';
 import { isJsonObject } from '../../json/json.js';
 import { type FoundText, items, type TextPath } from './found-text.js';
 import type { RequestTexts } from './text-format.js';
@@ -14,6 +15,9 @@ const roles: Readonly<Record<string, TextRole>> = {
 
 export const roleOf = (role: unknown): TextRole =>
   (typeof role === 'string' ? roles[role] : undefined) ?? 'user';
+
+/** Steps of a path: a body that is nested deeper is refused before it gets here. */
+const mostSteps = 256;
 
 /** Collects the texts of messages. */
 export class TextCollector {
@@ -37,9 +41,28 @@ export class TextCollector {
       this.text(part['text'], [...path, i, 'text'], part['thought'] === true ? 'thinking' : 'content', role);
       this.text(part['thinking'], [...path, i, 'thinking'], 'thinking', role);
       this.text(part['refusal'], [...path, i, 'refusal'], 'refusal', role);
-      // A result of a tool has content of its own.
-      if (part['type'] === 'tool_result') this.content(part['content'], [...path, i, 'content'], 'tool');
+      this.#insideOf(part, [...path, i], role);
     }
+  }
+
+  /** Content of its own: of a result of a tool, a document, a search result. */
+  #insideOf(part: JsonObject, path: TextPath, role: TextRole): void {
+    const { type, source, functionResponse } = part;
+    if (type === 'tool_result') this.content(part['content'], [...path, 'content'], 'tool');
+    else if (type === 'search_result') this.content(part['content'], [...path, 'content'], role);
+    else if (type === 'document' && isJsonObject(source)) {
+      if (source['type'] === 'text') this.text(source['data'], [...path, 'source', 'data'], 'content', role);
+      if (source['type'] === 'content') this.content(source['content'], [...path, 'source', 'content'], role);
+    } else if (isJsonObject(functionResponse))
+      this.#leaves(functionResponse['response'], [...path, 'functionResponse', 'response']);
+  }
+
+  /** Every text that a function returned. */
+  #leaves(value: unknown, path: TextPath): void {
+    if (typeof value === 'string') this.text(value, path, 'content', 'tool');
+    else if (typeof value === 'object' && value !== null && path.length < mostSteps)
+      for (const [key, child] of Object.entries(value))
+        this.#leaves(child, [...path, Array.isArray(value) ? Number(key) : key]);
   }
 
   /** Calls of tools whose arguments are JSON text. */
