@@ -76,13 +76,52 @@ export interface StoredTree {
   readonly types: protobuf.INamespace;
 }
 
-/** The tree that was stored. Its messages are looked at when the first of them is asked for. */
+/**
+ * Messages by their full names. Each is made with those that it refers to, when the first of these is asked for: to make all
+ * of the tree takes longer than most commands do that need a few.
+ */
+class Messages {
+  readonly #root = new protobuf.Root();
+  readonly #stored = new Map<string, { readonly space: string; readonly json: protobuf.IType }>();
+  readonly #made = new Set<string>();
+
+  constructor(types: protobuf.INamespace) {
+    this.#read('', types);
+  }
+
+  named(name: string): protobuf.Type {
+    if (this.#add(name)) this.#root.resolveAll();
+    return this.#root.lookupType(name);
+  }
+
+  #read(space: string, { nested = {} }: protobuf.INamespace): void {
+    for (const [name, json] of Object.entries(nested)) {
+      const fullName = space === '' ? name : `${space}.${name}`;
+      const isPackage = !('fields' in json || 'values' in json);
+      if (isPackage) this.#read(fullName, json as protobuf.INamespace);
+      else this.#stored.set(fullName, { space, json: json as protobuf.IType });
+    }
+  }
+
+  /** Was there anything to add? */
+  #add(name: string): boolean {
+    const found = this.#stored.get(name);
+    if (found === undefined || this.#made.has(name)) return false;
+    this.#made.add(name);
+    const { space, json } = found;
+    for (const { type } of Object.values(json.fields ?? {})) {
+      this.#add(type);
+      this.#add(`${space}.${type}`);
+    }
+    this.#root.define(space).addJSON({ [name.slice(space.length + 1)]: json });
+    return true;
+  }
+}
+
+/** The tree that was stored. Its messages are looked at when they are asked for. */
 export function treeOf(stored: StoredTree): AdminTree {
-  let root: protobuf.Root | null = null;
-  const shapeNamed = (name: string): Shape => {
-    root ??= protobuf.Root.fromJSON(stored.types);
-    return shapeOf(root.lookupType(name));
-  };
+  const messages = new Messages(stored.types);
+  const shapeNamed = (name: string): Shape => shapeOf(messages.named(name));
   const methods = stored.methods.map((one): AdminMethod => {
     const { service, method } = one;
     let request: Shape | null = null;

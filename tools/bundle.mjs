@@ -36,7 +36,7 @@ const ownAddresses = {
 const joined = [
   ...['ajv', 'fast-uri', 'fast-deep-equal', 'json-schema-traverse', 'require-from-string'],
   ...['commander', 'ipaddr.js', 'lru-cache'],
-  ...['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check', '@js-sdsl/ordered-map'],
+  ...['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', '@js-sdsl/ordered-map'],
   ...['protobufjs', '@protobufjs/*', 'google-protobuf', 'lodash.camelcase', 'long'],
   ...['knex', 'colorette', 'debug', 'lodash', 'ms', 'pg-connection-string', 'tarn'],
 ];

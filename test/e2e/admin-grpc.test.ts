@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
-import { service as healthService, protoPath } from 'grpc-health-check';
+import { service as healthService } from 'grpc-health-check';
 import { encode, type Message } from '../../proto/codec.js';
 import { adminMethod } from '../../proto/tree.js';
 import { connectAdmin } from '../../src/client/index.js';
@@ -56,21 +57,53 @@ describe('admin gRPC', () => {
   });
   after(() => plane.close());
 
-  it('reports its health by the standard gRPC service', async () => {
-    expect(protoPath).to.be.a('string');
-    const { path, requestSerialize, responseDeserialize } = healthService['Check']!;
-    const client = new Client(`127.0.0.1:${plane.server.port}`, credentials.createInsecure());
-    const answer = await new Promise((done, failed) => {
-      client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        { service: 'headgate.admin.v1.Configs' },
-        (error, response) => (error === null ? done(response) : failed(error)),
-      );
+  describe('reports its health by the standard gRPC service:', () => {
+    const configs = 'headgate.admin.v1.Configs';
+    let client: Client;
+
+    before(() => {
+      client = new Client(`127.0.0.1:${plane.server.port}`, credentials.createInsecure());
     });
-    client.close();
-    expect(answer).to.deep.equal({ status: 'SERVING' });
+    after(() => client.close());
+
+    function ask(method: 'Check' | 'List', request: object): Promise<Message> {
+      const { path, requestSerialize, responseDeserialize } = healthService[method]!;
+      return new Promise((done, failed) => {
+        client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error, response) =>
+          error === null ? done(response as Message) : failed(error),
+        );
+      });
+    }
+
+    async function watched(service: string): Promise<unknown> {
+      const { path, requestSerialize, responseDeserialize } = healthService['Watch']!;
+      const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
+      call.on('error', () => {});
+      const [first] = await once(call, 'data');
+      call.cancel();
+      return first;
+    }
+
+    it('of the server, and of a service', async () => {
+      for (const service of ['', configs])
+        expect(await ask('Check', { service })).to.deep.equal({ status: 'SERVING' });
+    });
+
+    it('of no service that there is not', async () => {
+      const error = await ask('Check', { service: 'nothing' }).catch((thrown: ServiceError) => thrown);
+      expect(error).to.include({ code: status.NOT_FOUND });
+    });
+
+    it('to one who watches', async () => {
+      expect(await watched(configs)).to.deep.equal({ status: 'SERVING' });
+      expect(await watched('nothing')).to.deep.equal({ status: 'SERVICE_UNKNOWN' });
+    });
+
+    it('as a list', async () => {
+      const { statuses } = (await ask('List', {})) as { statuses: Record<string, Message> };
+      expect(Object.keys(statuses)).to.include.members(['', configs]);
+      for (const each of Object.values(statuses)) expect(each).to.deep.equal({ status: 'SERVING' });
+    });
   });
 
   it('lists all faults of a request as google.rpc.BadRequest', async () => {

@@ -9,7 +9,6 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
 import { BadText, BadTime, decode, type Message } from '../../../../proto/codec.js';
 import { TooDeep } from '../../../../proto/json.js';
 import { type AdminMethod, adminPackage, adminTree } from '../../../../proto/tree.js';
@@ -22,6 +21,7 @@ import { AdminError } from '../admin-error.js';
 import { checkedMask, maskOfPresent } from '../audit/mask.js';
 import { GrpcListener } from './grpc-listener.js';
 import { refusalOf } from './grpc-refusal.js';
+import { addHealth } from './health.js';
 import { messageWire } from './message-bytes.js';
 
 const minute = 60_000;
@@ -255,8 +255,7 @@ function addServices(server: Server, options: GrpcOptions): void {
   for (const { definition, handlers } of bound.values())
     server.addService(definition as ServiceDefinition, handlers);
   const names = [...bound.keys()].map((name) => `${adminPackage}.${name}`);
-  const serving = Object.fromEntries(['', ...names].map((name) => [name, 'SERVING' as const]));
-  new HealthImplementation(serving).addToServer(server);
+  addHealth(server, ['', ...names]);
 }
 
 const hostOf = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);

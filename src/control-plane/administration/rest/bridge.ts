@@ -21,6 +21,19 @@ interface RestRoute {
   readonly form: RestForm;
 }
 
+/** What it does with bodies is looked up when the first of them comes: the messages of all methods take a start too long. */
+function routeOf(method: AdminMethod, binding: Binding): RestRoute {
+  let form: RestForm | null = null;
+  return {
+    method,
+    binding,
+    get form() {
+      form ??= formOf(method, binding);
+      return form;
+    },
+  };
+}
+
 /** Pages that are no method: the description of the methods, for programs and for people. */
 export type Pages = ReadonlyMap<string, () => RestAnswer>;
 
@@ -48,9 +61,7 @@ export class RestBridge {
   constructor(readonly options: BridgeOptions) {
     for (const method of options.methods) {
       for (const binding of method.bindings)
-        this.#routes
-          .at(binding.path, () => new Map())
-          .set(binding.verb, { method, binding, form: formOf(method, binding) });
+        this.#routes.at(binding.path, () => new Map()).set(binding.verb, routeOf(method, binding));
     }
     for (const path of reservedPaths) this.#routes.at(path, () => noVerbs);
   }
