@@ -3,7 +3,7 @@
 // processor in place of 1.5 s, and a command 0.27 s in place of 0.40 s (medians of three on a busy machine). All other packages,
 // those with native code and those that few starts need, stay where npm put them. The modules themselves remain in dist: they
 // are used where there is no bundle, or where they were built after it (src/main.ts).
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './prepare.mjs';
@@ -81,6 +81,13 @@ const common = {
   plugins: [ownAddresses, packages],
 };
 
+/** Programs that tests start and kill, some a hundred times. They are no part of the package. */
+const programsOfTests = ['test/fault']
+  .map((folder) => join(dist, folder))
+  .filter((folder) => existsSync(folder))
+  .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+  .filter((file) => file.endsWith('.js') && !file.endsWith('.test.js'));
+
 const outputs = await Promise.all([
   // Of the commands each start needs one: what they share is in files of its own.
   build({
@@ -101,6 +108,7 @@ const outputs = await Promise.all([
       join(dist, 'plugins/guardrails/pool/thread.js'),
     ],
   }),
+  build({ ...common, entryPoints: programsOfTests }),
 ]);
 
 // A start in between finds the old bundle or none: never a part of one.
