@@ -11,12 +11,13 @@ import { chargesOf } from './charges.js';
 
 /**
  * What a request's records cost: their lines in the journal, and their row in the ledger.
- * `node dist/bench/ingest.js [rows] [keys] [budgets]`; `keys`: gateway keys that the requests have by turns, 1 by default;
- * `budgets`: charged by each request, 0 to 5.
+ * `node dist/bench/ingest.js [rows] [keys] [budgets] [plain]`; `keys`: gateway keys that the requests have by turns, 1 by
+ * default; `budgets`: charged by each request, 0 to 5; the last of them has a thousand values, unless `plain` follows.
  */
 const rows = Number(process.argv[2] ?? 100_000);
 const keys = Array.from({ length: Number(process.argv[3] ?? 1) }, () => uuidv7());
 const budgets = Number(process.argv[4] ?? 0);
+const plain = process.argv[5] === 'plain';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headgate-ingest-'));
 const dir = join(dataDir, 'journal');
@@ -36,7 +37,7 @@ await measured('journal', async () => {
   for (let i = 0; i < rows; i++) {
     const id = uuidv7();
     const key = keys[i % keys.length]!;
-    const charges = chargesOf(i, budgets);
+    const charges = chargesOf(i, budgets, plain);
     journal.intend(intentOf(id, { key, charges }), waiter);
     journal.settle(settlementOf(id, { key, charges }));
     if (i % 64 === 63) await new Promise((turn) => setImmediate(turn));

@@ -26,6 +26,7 @@ import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
 import { FaultyProxy } from '../support/faulty-proxy.js';
 import { eventually } from '../support/gateway.js';
+import { seeded } from '../support/seeded.js';
 import { forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
@@ -150,6 +151,63 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
       { holder: 'api_key', holderId: 'k1', valueKey: null, measure: 'cost', used: 2 * cost, limit: 1000 },
       { holder: 'usage_limits_policy', valueKey: 'model:é"\\', measure: 'tokens', used: 800, endsAt: null },
     ]);
+  });
+
+  it('add up many batches of a journal as they add up their rows', async () => {
+    const random = seeded(12);
+    const below = (most: number): number => Math.floor(random() * most);
+    const budgets = [keyBudget, budgetName(org, 'workspace', 'w1', 'cost')];
+    const valued = (value: number): string =>
+      budgetName(org, 'usage_limits_policy', 'p2', 'cost', `user:${value}`);
+    const chargesOf = (batch: number): readonly Charge[] | null => {
+      if (below(10) === 0) return null;
+      const terms = { limit: batch < 5 ? 60_000 : 90_000, threshold: below(20) === 0 ? null : 50_000 };
+      const kinds = [
+        () => [charge(below(200), terms)],
+        () => budgets.map((budget) => charge(below(200), { ...terms, budget })),
+        () => [charge(below(200), { ...terms, budget: valued(below(30)), endsAt: null })],
+        () => [charge(below(200) / 2, terms), charge(-1, { ...terms, startsAt: nextMonday })],
+        () => [charge(1e15 + below(9), { ...terms, budget: valued(1000) })],
+      ];
+      return kinds[below(10) < 6 ? below(2) : below(kinds.length)]!();
+    };
+    const other = await open(join(dataDir, 'other'), node);
+    const dir = join(dataDir, 'journal');
+    const problems: unknown[] = [];
+    const onProblem = (error: Error): void => void problems.push(error.message);
+    const ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 60_000 });
+    const journal = openJournal({ dir, worker: '0', node, onProblem });
+    for (let batch = 0; batch < 8; batch++) {
+      const rows = Array.from({ length: 120 }, (_, i) => {
+        const change = {
+          at: monday + below(dayMs),
+          charges: chargesOf(batch),
+          status: below(3) === 0 ? 429 : 200,
+        };
+        return settled(uuid(batch * 1000 + i), change.charges, change);
+      });
+      for (const row of rows) journal.settle(row);
+      await new Promise((turn) => setImmediate(turn));
+      await ingestion.flush();
+      await other.apply({ ...nothing, settled: { packed: null, rows } });
+    }
+    journal.close();
+    await ingestion.stop();
+    expect(problems).to.deep.equal([]);
+    const counters = [...budgets, ...Array.from({ length: 30 }, (_, i) => valued(i)), valued(1000)].flatMap(
+      (budget) => [monday, nextMonday].map((startsAt) => ({ budget, startsAt, since: startsAt })),
+    );
+    const of = async ({ budgets: kept, alerts: sent }: BudgetLedger): Promise<unknown[]> => [
+      (await kept.usage(org, counters)).map(({ used: all, limit, threshold }) => [all, limit, threshold]),
+      await kept.sums(org, counters),
+      await kept.courses(org, counters),
+      ((await sent.unaddressed(1000)) as BudgetAlert[]).map(({ event, budget, used: at, limit, threshold }) =>
+        [event, budget, at, limit, threshold].join(' '),
+      ),
+    ];
+    expect(await ledger.alerts.unaddressed(1000)).to.have.lengthOf.above(3);
+    expect(await of(ledger)).to.deep.equal(await of(other));
+    await other.close();
   });
 
   it('count a row once, however often its journal is read', async () => {

@@ -32,11 +32,11 @@ import { searchOf } from './search/search-of.js';
 import { sqliteFollowing, sqlitePage } from './search/sqlite-search.js';
 import { SqliteExpiry } from './sqlite-expiry.js';
 import {
-  batchView,
-  chargesReplaced,
+  batchViews,
   contextTable,
   deleteContexts,
   insertBatch,
+  insertCharged,
   insertContexts,
   insertPacked,
   insertPosition,
@@ -46,6 +46,7 @@ import {
   type SelectedRow,
   selectedRow,
   selectRows,
+  unusualBatch,
 } from './sqlite-rows.js';
 import { inTransaction, migrate, storedIntent, type UpgradeProgress } from './sqlite-schema.js';
 import { sqliteUsage } from './sqlite-usage.js';
@@ -79,7 +80,7 @@ export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> 
       await writer.close();
       throw error;
     });
-    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable} ${batchView}`);
+    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable} ${batchViews}`);
     const reader = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
     const searcher = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
     const journalDir = options.journalDir ?? join(options.dataDir, 'journal');
@@ -138,25 +139,33 @@ class SqliteLedger implements BudgetLedger {
 
   apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
     return this.#inTurn(async () => {
-      if (await this.#applyAtOnce(batch)) return [];
+      const charged = await this.#applyAtOnce(batch);
+      if (charged !== null) return charged;
       return inTransaction(this.writer, () => this.#apply(batch));
     });
   }
 
-  /** Inserts a batch of packed rows without charges and feedback, as nearly all are. false: the batch is of another kind. */
-  async #applyAtOnce(batch: LedgerBatch): Promise<boolean> {
+  /** Inserts a batch of packed rows without feedback, as nearly all are. null: the batch is of another kind. */
+  async #applyAtOnce(batch: LedgerBatch): Promise<readonly ChargedBudget[] | null> {
     const { settled, unknown, positions, opened, closed } = batch;
     const [[source, position] = ['', null], second] = positions;
-    if (!settled?.packed || position === null || second !== undefined) return false;
-    if (settled.rows.length + unknown.length + opened.length + closed.length > 0) return false;
-    if (hasCharges(batch) || (await this.#placing.isWanted(this.writer.allKept.bind(this.writer), batch)))
-      return false;
-    const { contexts, rest, records, node } = settled.packed;
+    if (!settled?.packed || position === null || second !== undefined) return null;
+    if (settled.rows.length + unknown.length + opened.length + closed.length > 0) return null;
+    if (await this.#placing.isWanted(this.writer.allKept.bind(this.writer), batch)) return null;
+    const { contexts, rest, records, node, count: rows } = settled.packed;
+    const values = [contexts, rest, records, node, source, position];
+    const isCharged = hasCharges(batch);
+    const written = isCharged ? this.#charges.written(settled.packed, Date.now()) : null;
+    if (isCharged && written === null) return null;
     try {
-      await this.writer.runKept(insertBatch, [contexts, rest, records, node, source, position]);
-      return true;
+      if (written === null) await this.writer.runKept(insertBatch, values);
+      else {
+        const { counters, count, byNode, course, now } = written.parameters;
+        await this.writer.runKept(insertCharged, [...values, rows, counters, count, byNode, course, now]);
+      }
+      return written?.charged ?? [];
     } catch (error) {
-      if ((error as Error).message.includes(chargesReplaced)) return false;
+      if ((error as Error).message.includes(unusualBatch)) return null;
       throw error;
     }
   }

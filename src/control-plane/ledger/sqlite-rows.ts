@@ -14,6 +14,8 @@ import {
 } from '../../common/ledger/packed-rows.js';
 import type { LedgerRow } from '../../common/ledger/record.js';
 import { type Rest, restOf, rowOf, type StoredValues, storedValue } from '../../common/ledger/rows.js';
+import { chargeSteps } from './budgets/charge-statements.js';
+import { sqliteLanguage } from './budgets/language.js';
 
 /** Statements over the columns of the table of fields: none names a column by itself that is in the table. */
 
@@ -89,25 +91,53 @@ const putPosition = (source: string, position: string): string =>
 
 export const insertPosition = putPosition('?1', '?2');
 
-/** The message of `insertBatch` if rows would replace others with charges. Then it has changed nothing. */
-export const chargesReplaced = 'charges were replaced';
+/** The message of `insertBatch` and `insertCharged` if the batch is not as they have it. Then they have changed nothing. */
+export const unusualBatch = 'an unusual batch';
+const refuse = `RAISE(ABORT, '${unusualBatch}')`;
+
+const batchColumns = ['contexts', 'rest', 'records', 'node', 'source', 'position'] as const;
+const chargedColumns = ['rows', 'counters', 'count', 'byNode', 'course', 'now'] as const;
+const given = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, `new."${name}"`])) as Readonly<Record<Name, string>>;
+
+/** A statement that inserts into a view is one transaction: its trigger runs all the others. */
+function inOneStatement(view: string, names: readonly string[], steps: string): string {
+  return `CREATE TEMP VIEW ${view} AS SELECT ${names.map((name) => `NULL AS "${name}"`).join(', ')};
+    CREATE TEMP TRIGGER ${view}_put INSTEAD OF INSERT ON ${view} BEGIN ${steps} END`;
+}
+
+const batch = given(batchColumns);
+const charges = given(chargedColumns);
 
 /**
- * Combines the statements above for the usual batch: a trigger runs them in one statement, which is its own transaction. Each
+ * Combines the statements above for the usual batch, and those of charges if nothing but counters has to be changed for them. Each
  * statement is a round trip to SQLite's thread, which costs as much as about ten rows.
  */
-export const batchView = `CREATE TEMP VIEW whole_batch AS
-  SELECT NULL AS contexts, NULL AS rest, NULL AS records, NULL AS node, NULL AS source, NULL AS position;
-  CREATE TEMP TRIGGER whole_batch_put INSTEAD OF INSERT ON whole_batch BEGIN
-    ${contextsFrom('new.contexts')};
-    ${packedFrom('new.rest', 'new.records', 'new.node')};
+export const batchViews = [
+  inOneStatement(
+    'whole_batch',
+    batchColumns,
+    `${contextsFrom(batch.contexts)}; ${packedFrom(batch.rest, batch.records, batch.node)}; ${deleteContexts};
+    ${putPosition(batch.source, batch.position)};
+    SELECT ${refuse} FROM batch_replaced;`,
+  ),
+  inOneStatement(
+    'charged_batch',
+    [...batchColumns, ...chargedColumns],
+    `${contextsFrom(batch.contexts)}; ${packedFrom(batch.rest, batch.records, batch.node)};
+    SELECT ${refuse} WHERE changes() <> ${charges.rows};
     ${deleteContexts};
-    ${putPosition('new.source', 'new.position')};
-    SELECT RAISE(ABORT, '${chargesReplaced}') FROM batch_replaced;
-  END`;
+    ${putPosition(batch.source, batch.position)};
+    SELECT ${refuse} FROM batch_replaced;
+    ${chargeSteps(sqliteLanguage, charges, refuse)}`,
+  ),
+].join(';\n');
 
-export const insertBatch =
-  'INSERT INTO whole_batch (contexts, rest, records, node, source, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6)';
+const insertInto = (view: string, names: readonly string[]): string =>
+  `INSERT INTO ${view} (${names.map((name) => `"${name}"`).join(', ')}) VALUES (${names.map((_, i) => `?${i + 1}`).join(', ')})`;
+
+export const insertBatch = insertInto('whole_batch', batchColumns);
+export const insertCharged = insertInto('charged_batch', [...batchColumns, ...chargedColumns]);
 
 const rowValues = [
   `value ->> 0`,

@@ -11,7 +11,7 @@ import {
   resetsNode,
 } from '../../../common/ledger/budgets.js';
 import { writeAlerts } from './alert-rows.js';
-import { courseAt, courseWidth } from './charging.js';
+import { courseAt, courseWidth } from './charge-sums.js';
 import { budgetId, type CounterRow, usageOf } from './counter-rows.js';
 import { type BudgetDatabase, rowsParameter, type Step } from './language.js';
 

@@ -3,7 +3,9 @@ import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { LedgerBatch } from '../ledger.js';
 import { within } from '../postgres/connections.js';
 import { addRow, type ChargedRow, chargedRows } from './batch-charges.js';
-import { ChargeSums, charge, chargeStatements } from './charging.js';
+import { chargeStatements } from './charge-statements.js';
+import { ChargeSums } from './charge-sums.js';
+import { charge } from './charging.js';
 import type { KnownBudgets } from './known-budgets.js';
 import { numbered, postgresLanguage, type Step } from './language.js';
 

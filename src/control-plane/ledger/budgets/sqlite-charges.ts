@@ -1,8 +1,11 @@
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
+import type { PackedRows } from '../../../common/ledger/packed-rows.js';
 import type { SqliteConnection } from '../../database/sqlite.js';
 import type { LedgerBatch } from '../ledger.js';
-import { addRow, chargedRows } from './batch-charges.js';
-import { type ChargePlace, ChargeSums, charge, chargeStatements, hasCharges } from './charging.js';
+import { addPacked, addRow } from './batch-charges.js';
+import { chargeStatements } from './charge-statements.js';
+import { type ChargePlace, ChargeSums } from './charge-sums.js';
+import { charge, hasCharges, writtenCharges } from './charging.js';
 import { KnownBudgets } from './known-budgets.js';
 import { sqliteLanguage } from './language.js';
 
@@ -57,6 +60,13 @@ export class SqliteCharges {
     this.#writer = writer;
   }
 
+  /** The charges of packed rows, if nothing but counters has to be changed for them, as nearly always. */
+  written(packed: PackedRows, now: number): ReturnType<typeof writtenCharges> {
+    const added = new ChargeSums(this.#known);
+    addPacked(added, packed);
+    return writtenCharges(added, now);
+  }
+
   /** Before the rows of a batch are inserted: the number of the last row; null: none of the batch has charges. */
   async before(batch: LedgerBatch): Promise<number | null> {
     if (!hasCharges(batch)) return null;
@@ -83,7 +93,8 @@ export class SqliteCharges {
     const added = new ChargeSums(this.#known);
     if (!isReplaced && inserted === given) {
       // As nearly always: then the bytes of the batch are read at a tenth of what it costs to take its rows apart again.
-      for (const row of chargedRows(batch)) addRow(added, row, 1);
+      if (settled?.packed) addPacked(added, settled.packed);
+      for (const row of [...(settled?.rows ?? []), ...unknown]) addRow(added, row, 1);
       return charge(sqliteLanguage, statements, step, added, now);
     }
     const found = await step<SummedCharge>(sums, [last ?? most]);
