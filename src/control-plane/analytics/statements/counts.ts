@@ -119,7 +119,8 @@ async function counted(
 ): Promise<readonly SelectedFigures[]> {
   const of = await CountedRequests.of(question, database, question.range);
   const values = new Placeholders();
-  const [by, sum] = column === 'status' ? (['status_code', 'errors'] as const) : (['retries', 'requests'] as const);
+  const [by, sum] =
+    column === 'status' ? (['status_code', 'errors'] as const) : (['retries', 'requests'] as const);
   const from = of.from(by, values, [sum, 'fallbacks']);
   const count = of.sums[sum];
   const fallbacks = of.rolled === null ? 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)' : 'sum(fallbacks)';
