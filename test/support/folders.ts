@@ -366,10 +366,10 @@ export const folders: readonly Folder[] = [
     imports: [
       'src/common/core',
       'src/common/bytes',
-      'src/common/http',
       'src/common/access',
       'src/common/plugin-host',
       'src/common/ipc',
+      'src/common/settings',
       'src/control-plane/store',
     ],
   },

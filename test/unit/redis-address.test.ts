@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseRedisUrl } from '../../src/common/http/redis-address.js';
+import { parseRedisUrl } from '../../src/common/settings/redis-address.js';
 import { loadSettings } from '../../src/common/settings/settings.js';
 
 const plain = {

@@ -2,9 +2,9 @@ import { availableParallelism, hostname } from 'node:os';
 import { stages } from '../../data-plane/pipeline/plugins/stages.js';
 import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
-import { redisUrlProblems } from '../http/redis-address.js';
 import { webhookUrlProblems } from '../http/webhook-address.js';
 import { logSinkProblems } from './log-sinks.js';
+import { redisUrlProblems } from './redis-address.js';
 import {
   checkedList,
   checkedSecret,

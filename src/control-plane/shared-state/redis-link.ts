@@ -1,5 +1,5 @@
 import { createClient, createCluster } from 'redis';
-import type { RedisAddress, RedisHost } from '../../common/http/redis-address.js';
+import type { RedisAddress, RedisHost } from '../../common/settings/redis-address.js';
 
 export interface LinkOptions {
   readonly address: RedisAddress;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../../common/access/secret.js';
-import { parseRedisUrl, type RedisAddress } from '../../common/http/redis-address.js';
 import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
+import { parseRedisUrl, type RedisAddress } from '../../common/settings/redis-address.js';
 import { RefusedStart } from '../store/files/refused-start.js';
 import { openLink, type RedisCommands, type RedisLink } from './redis-link.js';
 import { type RedisScript, runScript } from './redis-script.js';
