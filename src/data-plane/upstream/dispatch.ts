@@ -2,7 +2,9 @@ import type { SecureContext } from 'node:tls';
 import { GatewayError } from '../../common/core/errors.js';
 import { type CheckedAddresses, createEgress, type Egress } from './address/egress.js';
 import { createResolver, type Resolve } from './address/resolver.js';
-import { dialer, targetOf, trust } from './connections/connect.js';
+import { storedOrigin } from './address/stored-origin.js';
+import { CheckedPools, ownIdentityAccount, unsaidKeepMsCustom } from './connections/checked-pools.js';
+import { type Destination, dialer, targetOf, trust } from './connections/connect.js';
 import { OpenConnections } from './connections/open-connections.js';
 import { Pool, type PoolOptions } from './connections/pool.js';
 import { Pools } from './connections/pools.js';
@@ -37,28 +39,11 @@ export interface UpstreamOptions {
 
 const providerLimits = { pools: 2_048, poolsPerTenant: 512 };
 const maxIdleProviders = 1_024;
-/** Hosts that callers choose: where they lead is outside our control, so fewer connections are kept. */
-const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleCustom = 256;
 /** Idle connections to one custom host that stay open for longer than between two sweeps. */
 const maxUnusedCustom = 8;
-
-/**
- * Servers of models often close a connection that was idle for 5 s, and do not announce it: a request that meets the
- * end of its connection fails, since it is unknown whether it was read.
- */
-const unsaidKeepMsCustom = 4_000;
 /** Connections, to any host, that are still opening although their requests have ended. */
 const maxSpare = 64;
-
-/**
- * How long a check of a custom host's addresses is valid. The resolver keeps an answer for 5 s: so no connection
- * is based on an answer of the name service that is more than a minute old.
- */
-const checkedMs = 55_000;
-
-/** For requests about the gateway's own identity, which share no connection with a tenant's. */
-const ownIdentityAccount = Symbol('own identity');
 
 /** How often idle connections are checked. */
 const sweepMs = 500;
@@ -70,9 +55,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
 class Dispatch implements Upstream {
   readonly #providers = new Pools<Pool>(providerLimits);
-  readonly #custom = new Pools<Pool>(customLimits);
-  /** Caller-chosen calls whose addresses are being checked. */
-  readonly #checking = new Set<InFlightRequest>();
+  readonly #custom: CheckedPools<Pool, PoolOptions>;
   readonly #deadlines = new Deadlines();
   readonly #egress: Egress;
   readonly #trusted: SecureContext | undefined;
@@ -108,6 +91,15 @@ class Dispatch implements Upstream {
       idle: open.group(maxIdle),
     };
     this.#notKept = { ...this.#customPool, keepAliveMs: 0, unsaidKeepMs: 0 };
+    const dial = (target: Destination, resolved: Resolve) =>
+      dialer(target, { resolve: resolved, trusted: this.#trusted });
+    this.#custom = new CheckedPools({
+      make(url, resolved, pool, usableUntil) {
+        const target = targetOf(url);
+        return new Pool(target, dial(target, resolved), pool, usableUntil);
+      },
+      renew: (pool, resolved, usableUntil) => pool.renew(dial(pool.target, resolved), usableUntil),
+    });
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
@@ -118,9 +110,11 @@ class Dispatch implements Upstream {
     const { origin, path } = request.prepared ?? splitUrl(request.url);
     let pool = this.#providers.find(request.tenant, origin, request.account);
     if (pool === undefined) {
-      const opened = this.#closed ? failure('draining', origin) : this.#open(request, origin);
-      if (opened instanceof GatewayError) return this.#refuse(request, handler, opened);
-      pool = opened;
+      try {
+        pool = this.#open(request, origin);
+      } catch (thrown) {
+        return this.#refuse(request, handler, GatewayError.from(thrown));
+      }
     }
     const flight = new InFlightRequest(request, handler, this.#deadlines, pool.target.host);
     this.#leave(pool, flight, request, path);
@@ -131,7 +125,6 @@ class Dispatch implements Upstream {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweeper);
-    for (const flight of [...this.#checking]) flight.fail(failure('draining', ''));
     this.#providers.close();
     this.#custom.close();
     this.#deadlines.stop();
@@ -150,19 +143,9 @@ class Dispatch implements Upstream {
     pool.send(flight, head);
   }
 
-  #open({ tenant, account }: UpstreamRequest, origin: string): Pool | GatewayError {
-    if (!URL.canParse(origin)) return notSendable('it is not an absolute http(s) URL');
-    const url = new URL(origin);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      return notSendable('only http and https are spoken');
-    if (url.username !== '' || url.password !== '')
-      return notSendable('it must not hold a user name or password');
-    let resolve: Resolve;
-    try {
-      resolve = this.#egress.stored(url);
-    } catch (thrown) {
-      return GatewayError.from(thrown);
-    }
+  #open({ tenant, account }: UpstreamRequest, origin: string): Pool {
+    if (this.#closed) throw failure('draining', origin);
+    const { url, resolve } = storedOrigin(origin, this.#egress);
     const target = targetOf(url);
     const dial = dialer(target, { resolve, trusted: this.#trusted });
     const pool = new Pool(target, dial, this.#providerPool);
@@ -176,9 +159,7 @@ class Dispatch implements Upstream {
     this.#custom.sweep(now);
   }
 
-  // Caller-chosen: every URL is checked, its name is resolved and checked again every minute, and connections go to
-  // the addresses that were checked.
-
+  /** The URL of each request is checked, and the addresses of its host every minute. */
   #sendChecked(
     request: UpstreamRequest,
     handler: UpstreamHandler,
@@ -195,47 +176,14 @@ class Dispatch implements Upstream {
     }
     const { tenant } = request;
     const flight = new InFlightRequest(request, handler, this.#deadlines, url.host);
-    const now = performance.now();
+    const path = url.pathname + url.search;
     const pool = this.#custom.find(tenant, url.origin, account);
-    if (pool !== undefined && pool.usableUntil > now) {
-      this.#leave(pool, flight, request, url.pathname + url.search);
-      return flight;
-    }
-    this.#checking.add(flight);
-    flight.whenDone(() => this.#checking.delete(flight));
-    rules.addresses(url).then(
-      (addresses) => {
-        if (flight.done) return;
-        this.#checking.delete(flight);
-        const checked = this.#checkedPool(tenant, url, account, addresses, now + checkedMs, options);
-        this.#leave(checked, flight, request, url.pathname + url.search);
-      },
-      (thrown: unknown) => flight.fail(GatewayError.from(thrown)),
-    );
+    if (pool !== undefined) this.#leave(pool, flight, request, path);
+    else
+      this.#custom.check({ tenant, url, account, rules, options }, flight, (checked) =>
+        this.#leave(checked, flight, request, path),
+      );
     return flight;
-  }
-
-  /** `until`: when these addresses have to be checked again. */
-  #checkedPool(
-    tenant: string,
-    url: URL,
-    account: ConnectionScope,
-    addresses: readonly string[],
-    until: number,
-    options: PoolOptions,
-  ): Pool {
-    const found = this.#custom.find(tenant, url.origin, account);
-    // Another request may have checked them meanwhile.
-    if (found !== undefined && found.usableUntil > performance.now()) return found;
-    const target = targetOf(url);
-    const dial = dialer(target, { resolve: () => Promise.resolve(addresses), trusted: this.#trusted });
-    if (found !== undefined) {
-      found.renew(dial, until);
-      return found;
-    }
-    const pool = new Pool(target, dial, options, until);
-    this.#custom.add(tenant, url.origin, account, pool);
-    return pool;
   }
 
   #refuse(request: UpstreamRequest, handler: UpstreamHandler, error: GatewayError): UpstreamFlight {
@@ -243,8 +191,4 @@ class Dispatch implements Upstream {
     flight.fail(error);
     return flight;
   }
-}
-
-function notSendable(why: string): GatewayError {
-  return new GatewayError('invalid_request', `The provider's URL cannot be used: ${why}.`);
 }

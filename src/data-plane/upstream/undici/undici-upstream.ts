@@ -2,6 +2,8 @@ import type { SecureContext } from 'node:tls';
 import { GatewayError } from '../../../common/core/errors.js';
 import { type CheckedAddresses, createEgress, type Egress } from '../address/egress.js';
 import { createResolver, type Resolve } from '../address/resolver.js';
+import { storedOrigin } from '../address/stored-origin.js';
+import { CheckedPools, ownIdentityAccount, unsaidKeepMsCustom } from '../connections/checked-pools.js';
 import { targetOf, trust } from '../connections/connect.js';
 import { Pools } from '../connections/pools.js';
 import { Deadlines } from '../deadlines.js';
@@ -27,16 +29,8 @@ export interface UndiciOptions extends UpstreamOptions {
 }
 
 const providerLimits = { pools: 2_048, poolsPerTenant: 512 };
-const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleProviders = 1_024;
-/** Where a custom host does not announce how long it keeps a connection, it may close it after 5 s. */
-const unsaidKeepMsCustom = 4_000;
-/** How long a check of a custom host's addresses is valid. */
-const checkedMs = 55_000;
 const sweepMs = 500;
-
-/** For requests about the gateway's own identity, which share no connection with a tenant's. */
-const ownIdentityAccount = Symbol('own identity');
 
 /** The client over undici, with the same rules as the gateway's own: a pool for each tenant, origin and account. */
 export function createUndiciUpstream(options: UndiciOptions): Upstream {
@@ -45,9 +39,8 @@ export function createUndiciUpstream(options: UndiciOptions): Upstream {
 
 class UndiciUpstream implements Upstream {
   readonly #providers = new Pools<KeptPool>(providerLimits);
-  readonly #custom = new Pools<KeptPool>(customLimits);
-  /** Caller-chosen requests whose addresses are being checked. */
-  readonly #checking = new Set<UndiciFlight>();
+  /** Never through the proxy, which would resolve their names itself. */
+  readonly #custom: CheckedPools<KeptPool, KeptPoolOptions>;
   readonly #inFlight = new Set<UndiciFlight>();
   readonly #deadlines = new Deadlines();
   readonly #egress: Egress;
@@ -86,6 +79,11 @@ class UndiciUpstream implements Upstream {
       counted,
     };
     this.#notKept = { ...this.#customPool, keepAliveMs: 0 };
+    this.#custom = new CheckedPools({
+      make: (url, resolve, pool, usableUntil) =>
+        new KeptPool(targetOf(url), this.#connector(resolve, null), pool, usableUntil),
+      renew: (pool, resolve, usableUntil) => pool.renew(this.#connector(resolve, null), usableUntil),
+    });
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
@@ -94,11 +92,12 @@ class UndiciUpstream implements Upstream {
     if (request.callerChosen)
       return this.#sendChecked(request, handler, this.#egress, request.account, this.#customPool);
     const { origin, path } = splitUrl(request.url);
-    let pool = this.#closed ? undefined : this.#providers.find(request.tenant, origin, request.account);
-    if (pool === undefined) {
-      const opened = this.#closed ? failure('draining', origin) : this.#openPool(request, origin);
-      if (opened instanceof GatewayError) return this.#refuse(request, handler, opened);
-      pool = opened;
+    let pool: KeptPool;
+    try {
+      if (this.#closed) throw failure('draining', origin);
+      pool = this.#providers.find(request.tenant, origin, request.account) ?? this.#openPool(request, origin);
+    } catch (thrown) {
+      return this.#refuse(request, handler, GatewayError.from(thrown));
     }
     const flight = new UndiciFlight(request, handler, this.#deadlines, pool.target.host);
     this.#dispatch(pool, flight, request, path);
@@ -108,7 +107,7 @@ class UndiciUpstream implements Upstream {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweeper);
-    for (const flight of [...this.#checking, ...this.#inFlight]) flight.fail(failure('draining', ''));
+    for (const flight of [...this.#inFlight]) flight.fail(failure('draining', ''));
     this.#providers.close();
     this.#custom.close();
     this.#deadlines.stop();
@@ -127,21 +126,9 @@ class UndiciUpstream implements Upstream {
     pool.send(flight, method, path, outgoing);
   }
 
-  #openPool({ tenant, account }: UpstreamRequest, origin: string): KeptPool | GatewayError {
-    if (!URL.canParse(origin)) return notSendable('it is not an absolute http(s) URL');
-    const url = new URL(origin);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      return notSendable('only http and https are spoken');
-    if (url.username !== '' || url.password !== '')
-      return notSendable('it must not hold a user name or password');
-    let resolve: Resolve;
-    try {
-      resolve = this.#egress.stored(url);
-    } catch (thrown) {
-      return GatewayError.from(thrown);
-    }
-    const connector = this.#connector(resolve, this.#proxy);
-    const pool = new KeptPool(targetOf(url), connector, this.#providerPool);
+  #openPool({ tenant, account }: UpstreamRequest, origin: string): KeptPool {
+    const { url, resolve } = storedOrigin(origin, this.#egress);
+    const pool = new KeptPool(targetOf(url), this.#connector(resolve, this.#proxy), this.#providerPool);
     this.#providers.add(tenant, origin, account, pool);
     return pool;
   }
@@ -161,9 +148,7 @@ class UndiciUpstream implements Upstream {
     if (!this.#custom.closeOldest()) this.#providers.closeOldest();
   }
 
-  // Caller-chosen: every URL is checked, its name is resolved and checked again every minute, and connections go to
-  // the addresses that were checked, never through the proxy.
-
+  /** The URL of each request is checked, and the addresses of its host every minute. */
   #sendChecked(
     request: UpstreamRequest,
     handler: UpstreamHandler,
@@ -178,52 +163,16 @@ class UndiciUpstream implements Upstream {
     } catch (thrown) {
       return this.#refuse(request, handler, GatewayError.from(thrown));
     }
+    const { tenant } = request;
     const flight = new UndiciFlight(request, handler, this.#deadlines, url.host);
     const path = url.pathname + url.search;
-    const pool = this.#custom.find(request.tenant, url.origin, account);
-    if (pool !== undefined && pool.usableUntil > performance.now()) {
-      this.#dispatch(pool, flight, request, path);
-      return flight;
-    }
-    this.#checking.add(flight);
-    flight.whenDone(() => this.#checking.delete(flight));
-    const until = performance.now() + checkedMs;
-    rules.addresses(url).then(
-      (addresses) => {
-        if (flight.done) return;
-        this.#checking.delete(flight);
-        this.#dispatch(
-          this.#checkedPool(request.tenant, url, account, addresses, until, options),
-          flight,
-          request,
-          path,
-        );
-      },
-      (thrown: unknown) => flight.fail(GatewayError.from(thrown)),
-    );
+    const pool = this.#custom.find(tenant, url.origin, account);
+    if (pool !== undefined) this.#dispatch(pool, flight, request, path);
+    else
+      this.#custom.check({ tenant, url, account, rules, options }, flight, (checked) =>
+        this.#dispatch(checked, flight, request, path),
+      );
     return flight;
-  }
-
-  /** `until`: when these addresses have to be checked again. */
-  #checkedPool(
-    tenant: string,
-    url: URL,
-    account: ConnectionScope,
-    addresses: readonly string[],
-    until: number,
-    options: KeptPoolOptions,
-  ): KeptPool {
-    const found = this.#custom.find(tenant, url.origin, account);
-    // Another request may have checked them meanwhile.
-    if (found !== undefined && found.usableUntil > performance.now()) return found;
-    const connector = this.#connector(() => Promise.resolve(addresses), null);
-    if (found !== undefined) {
-      found.renew(connector, until);
-      return found;
-    }
-    const pool = new KeptPool(targetOf(url), connector, options, until);
-    this.#custom.add(tenant, url.origin, account, pool);
-    return pool;
   }
 
   #refuse(request: UpstreamRequest, handler: UpstreamHandler, error: GatewayError): UpstreamFlight {
@@ -236,7 +185,3 @@ class UndiciUpstream implements Upstream {
 /** undici would send U+010D in a path as a CR, and treats CONNECT as a tunnel. */
 const isSendable = (method: string, path: string): boolean =>
   method !== 'CONNECT' && !/[^\u0021-\u007e\u0080-\u00ff]/.test(path);
-
-function notSendable(why: string): GatewayError {
-  return new GatewayError('invalid_request', `The provider's URL cannot be used: ${why}.`);
-}
