@@ -41,6 +41,7 @@ describe('headgate prices', function () {
     expect(own.priceOf('groq', 'new')?.input).to.equal(500_000);
     expect(own.priceOf('openai', 'gpt-5')?.input).to.equal(1_250_000);
     const shown = await run(['show', 'openai', 'gpt-4o']);
+    expect((await run(['show', 'openai', 'gpt-4o', '--json'])).stdout).to.equal(shown.stdout);
     expect(parsePrices(shown.stdout).map(({ since }) => since)).to.deep.equal([undefined, '2030-01-01']);
   });
 

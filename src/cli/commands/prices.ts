@@ -42,7 +42,8 @@ export function register(program: Command, { settings }: CliContext): void {
 
   prices
     .command('show <provider> <model>')
-    .description('all that is known of the price of a model')
+    .description('all that is known of the price of a model, as update takes it')
+    .option('--json', 'the same: there is no other form')
     .action((provider: string, model: string) => {
       const rows = known().filter((row) => row.provider === provider && row.model === model);
       if (rows.length === 0)
@@ -115,7 +116,7 @@ function readFile(file: string): FiledPrice[] {
     return rows;
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`${file}: ${(error as Error).message}.`, 2);
+    throw new CliError(`${file}: ${(error as Error).message.replace(/\.$/, '')}.`, 2);
   }
 }
 
