@@ -138,10 +138,15 @@ describe('exports of usage', () => {
 
   it('that cannot be read are refused with the line and the reason', () => {
     const line = (text: string) => () => read('generic', `${genericHeader}\n2026-10-07,m,k,1,1,0\n${text}`);
-    expect(line('2026-13-07,m,k,1,1,0')).to.throw('line 2 has no day but "2026-13-07"');
-    expect(line('2026-10-07,m,k,-1,1,0')).to.throw('line 2 input_tokens is no number of tokens: "-1"');
-    expect(line('2026-10-07,m,k,1,1,dear')).to.throw('line 2 cost_usd is no amount: "dear"');
-    expect(line(',m,k,1,1,0')).to.throw('line 2 has no date');
+    expect(line('2026-13-07,m,k,1,1,0')).to.throw('line 3 has no day but "2026-13-07"');
+    expect(line('2026-10-07,m,k,-1,1,0')).to.throw('line 3 input_tokens is no number of tokens: "-1"');
+    expect(line('2026-10-07,m,k,1,1,dear')).to.throw('line 3 cost_usd is no amount: "dear"');
+    expect(line(',m,k,1,1,0')).to.throw('line 3 has no date');
+    expect(line('2026-10-07,m,k,1')).to.throw('line 3 has 4 values for 6 columns');
+    expect(line('2026-10-07,a,b,k,1,1,0')).to.throw('line 3 has 7 values for 6 columns');
+    expect(line('2026-10-07,m,k,1,1,0,')).to.not.throw();
+    expect(line('2026-10-07,"m,k,1,1,0\n')).to.throw('line 3 has a quote that is not closed');
+    expect(line('2026-10-07,"m\n\n",k,1,1,0\n\n2026-10-07,m,k,x,1,0')).to.throw('line 7 input_tokens');
     expect(() => read('generic', openaiUsage)).to.throw('it looks like one of openai');
     expect(() => read('openai', `${openaiCosts.split('\n')[0]}\n1,2,,,1,eur,x,p,o,n`)).to.throw('in "eur"');
     expect(() => read('openai', '{"a":1}')).to.throw('line 1 is no export of openai');
@@ -158,7 +163,7 @@ describe('exports of usage', () => {
     ).join('');
     for (const line of reader.read(`${genericHeader}\n`)) groups.add(line);
     for (let i = 0; i < 50; i++) for (const line of reader.read(piece)) groups.add(line);
-    expect([reader.lines, groups.size]).to.deep.equal([50_000, 21]);
+    expect([reader.lines, groups.size]).to.deep.equal([50_001, 21]);
     const sum = groups
       .sorted()
       .reduce((all, { input, cost }) => [all[0]! + input!, all[1]! + Number(cost)], [0, 0]);

@@ -10,6 +10,10 @@ export class CsvReader {
   #isQuote = false;
   #length = 0;
   #isFirst = true;
+  #lines = 1;
+  #began = 1;
+  /** The line of the file on which the last record began. */
+  line = 0;
 
   /** Records that are complete with this text. Throws an Error for a record that is too long. */
   *read(text: string): Generator<readonly string[]> {
@@ -17,6 +21,7 @@ export class CsvReader {
     this.#isFirst &&= text === '';
     for (const letter of given) {
       if (++this.#length > maxRecord) throw new Error(`has a record of more than ${maxRecord} characters`);
+      if (letter === '\n') this.#lines++;
       if (this.#isQuote) {
         this.#isQuote = false;
         if (letter === '"') {
@@ -38,8 +43,10 @@ export class CsvReader {
     }
   }
 
-  /** The last record, where the text did not end with a line; null: there is none. */
+  /** The last record, where the text did not end with a line; null: there is none. Throws an Error if it broke off in quotes. */
   end(): readonly string[] | null {
+    if (this.#isQuoted && !this.#isQuote)
+      throw new Error(`line ${this.#began} has a quote that is not closed: the file is not complete`);
     return this.#endRecord();
   }
 
@@ -55,6 +62,8 @@ export class CsvReader {
     this.#isQuoted = false;
     this.#isQuote = false;
     this.#length = 0;
+    this.line = this.#began;
+    this.#began = this.#lines;
     return record.length === 1 && record[0]!.trim() === '' ? null : record;
   }
 }

@@ -16,7 +16,7 @@ export class ExportReader {
   /** Is the JSON one value over several lines? */
   #isWhole = false;
   #rest = '';
-  /** Lines so far. */
+  /** The line that was read last. */
   lines = 0;
 
   constructor(readonly kind: ExportKind) {}
@@ -48,12 +48,16 @@ export class ExportReader {
   }
 
   *#record(record: readonly string[]): Generator<UsageLine> {
+    this.lines = this.#csv!.line;
     if (this.#columns === null) {
       this.#columns = record.map((name) => name.trim());
       this.#read = shapeOf(this.kind, this.#columns);
       return;
     }
-    this.lines++;
+    const { length } = this.#columns;
+    // Fewer: the file broke off. More: a value has a comma and no quotes.
+    if (record.length < length || record.slice(length).some((value) => value.trim() !== ''))
+      throw new Error(`line ${this.lines} has ${record.length} values for ${length} columns`);
     const fields: Record<string, string> = Object.create(null);
     for (const [i, name] of this.#columns.entries()) fields[name] = record[i] ?? '';
     let line: UsageLine | null;
