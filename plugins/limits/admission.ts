@@ -10,6 +10,7 @@ import { budgetRefusalOf, refusalOf } from './refusal.js';
 import { count, described, longestField, metricsOf } from './reported.js';
 import {
   chargesOf,
+  isConcurrency,
   isForNothing,
   isOfBudget,
   nanosOf,
@@ -164,8 +165,12 @@ export class LimitAdmission {
     return most === null ? 0 : nanosOf(most);
   }
 
-  /** What is held back of budgets by now, for the journal. */
+  /** What is held back of budgets by now, for the journal; and a request under way ends with its answer. */
   #has(x: Exchange, held: TakenPermits): void {
+    if (x.main.onOver === null && held.taken.some(isConcurrency)) {
+      const over = (): void => this.#over(x);
+      x.main.onOver = over;
+    }
     if (!held.ofBudgets) {
       if (!held.taken.some(isOfBudget)) return;
       held.ofBudgets = true;
@@ -295,6 +300,12 @@ export class LimitAdmission {
     taken.splice(0, taken.length, ...taken.filter((one) => !before.includes(one)));
   }
 
+  /** The client has its answer, and may send the next request: what it used is counted and settled later. */
+  #over(x: Exchange): void {
+    const { taken } = x.get(takenSlot);
+    this.#undo(x, taken.filter(isConcurrency));
+  }
+
   /** Gives back what the request has not used, and counts what it has used beyond. */
   settle(x: Exchange): void {
     const held = x.get(takenSlot);
@@ -325,7 +336,10 @@ export class LimitAdmission {
 
   #restore({ limit: { permits }, slot }: Taken, amount: number, now: number): void {
     const { counter, isBudget, windowMs } = permits;
-    if (amount > 0 && permits.restore(amount, slot, now)) this.#hold(permits);
+    if (permits.isWanted(now)) {
+      this.#back.push({ counter, isBudget, windowMs, slot, amount });
+      this.#send();
+    } else if (amount > 0 && permits.restore(amount, slot, now)) this.#hold(permits);
     else this.#giveBack({ counter, isBudget, windowMs, slot, amount });
   }
 
@@ -359,6 +373,7 @@ export class LimitAdmission {
 
   #recalled(counter: string): void {
     const permits = this.table.find(counter);
+    permits?.recalled(performance.now());
     this.#back.push(permits?.empty() ?? nothingOf(counter));
     this.#send();
   }

@@ -48,6 +48,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     of: {
       holders(worker: number, one: W): readonly number[];
       recalled(name: string, workers: readonly number[]): void;
+      inVain?(name: string): void;
     },
     worker: number,
     wanted: readonly W[],
@@ -60,7 +61,10 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     if (holders.length === 0) return first;
     await recalls.ask(refused.counter, holders);
     of.recalled(refused.counter, holders);
-    return take();
+    const second = await take();
+    if (second !== null && 'refused' in second && wanted[second.refused] === refused)
+      of.inVain?.(refused.counter);
+    return second;
   };
 
   const giveBack = (from: Asker, back: readonly Back[]): void => {

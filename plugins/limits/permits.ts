@@ -14,6 +14,9 @@ export interface RefusedAmount {
   readonly until: number;
 }
 
+/** How long permits of requests under way are given back at once after others lacked them. Milliseconds. */
+const wantedMs = 1000;
+
 /** What this data worker may take of one counter without asking. */
 export class Permits {
   left = 0;
@@ -30,6 +33,8 @@ export class Permits {
   refused: RefusedAmount | null = null;
   /** When something was last taken, by the monotonic clock. */
   #takenAt = 0;
+  /** Until when other workers may lack what is given back here, by the monotonic clock. */
+  #wantedUntil = 0;
   /** Was nothing left of it when it was last asked for? */
   isUsedUp = false;
 
@@ -63,6 +68,16 @@ export class Permits {
     if (slot !== this.slot || now >= this.#until) return false;
     this.left += amount;
     return true;
+  }
+
+  /** Another worker lacks permits of requests under way: it may lack them until those that run have ended. */
+  recalled(now: number): void {
+    if (this.windowMs === null && !this.isBudget) this.#wantedUntil = now + wantedMs;
+  }
+
+  /** Is what is given back to go to other workers at once? */
+  isWanted(now: number): boolean {
+    return now < this.#wantedUntil;
   }
 
   isUnused(now: number, idleMs: number): boolean {

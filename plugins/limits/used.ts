@@ -18,6 +18,8 @@ export interface Held extends Taken {
 
 export const isOfBudget = (taken: Taken): taken is Held => taken.limit.period !== null;
 
+export const isConcurrency = ({ limit: { rule } }: Taken): boolean => rule.measure === 'concurrency';
+
 const picosPerNano = 1000;
 
 /** Picodollars in the unit of budgets, rounded up. */

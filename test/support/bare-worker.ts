@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashGatewayKey, makeGatewayKey } from '../../src/common/access/gateway-key.js';
-import { noUsage } from '../../src/common/core/usage.js';
+import { noUsage, type Usage } from '../../src/common/core/usage.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
 import type { Forget, FromWorker, WorkerInit } from '../../src/common/ipc/messages.js';
 import type {
@@ -100,6 +100,8 @@ export class BareWorker {
   readonly asked: Asked[] = [];
   /** Called for each call to the provider. */
   onAsked: (asked: Asked) => void = () => {};
+  /** Counts the tokens of an answer without usage. */
+  countTokens: () => Promise<Usage | null> = async () => noUsage();
   readonly #providers = new Map<string, ProviderRecord>();
   /** Policies by workspace. */
   readonly policies = new Map<string, PoliciesRecord>();
@@ -171,7 +173,7 @@ export class BareWorker {
       settle(settlement);
     };
     // Counting starts threads, and none of these tests asks how many tokens there were.
-    Object.assign(pipeline.counter, { count: async () => noUsage(), exceeds: async () => null });
+    Object.assign(pipeline.counter, { count: () => this.countTokens(), exceeds: async () => null });
     this.pipeline = pipeline;
     this.live = live;
     this.metrics = metrics;

@@ -152,8 +152,38 @@ describe('rate limits', () => {
     await soon('the first is answered', () => first.ended);
     all.answers = () => true;
     // What the first worker may keep for its own next request, it gives back when another asks.
-    await new Promise((later) => setTimeout(later, 30));
     expect((await all.ask(text, { worker: 1 })).status).to.equal(200);
+  });
+
+  it('let requests that follow each other through, whichever worker they come to', async () => {
+    for (const value of [1, 2]) {
+      const text = key([rule({ measure: 'concurrency', unit: null, value })]);
+      for (let i = 0; i < 200; i++) {
+        const asked = Array.from({ length: value }, (_, at) => all.ask(text, { worker: ((i + at) % 3) % 2 }));
+        for (const { status } of await Promise.all(asked))
+          expect(status, `round ${i} of ${value}`).to.equal(200);
+      }
+    }
+  });
+
+  it('of requests under way are free again before tokens are counted', async () => {
+    const text = key([rule({ measure: 'concurrency', unit: null, value: 1 })]);
+    let counting = 0;
+    const counted: (() => void)[] = [];
+    for (const worker of all.workers) {
+      worker.countTokens = () => {
+        counting++;
+        return new Promise((resolve) => counted.push(() => resolve(null)));
+      };
+    }
+    all.usage = undefined as never;
+    for (const worker of [0, 1, 1, 0]) expect((await all.ask(text, { worker })).status).to.equal(200);
+    expect(counting).to.equal(4);
+    for (const end of counted) end();
+    await soon(
+      'they are settled',
+      () => all.workers.reduce((sum, { settled }) => sum + settled.length, 0) >= 4,
+    );
   });
 
   it('of a provider make the next target be asked, and settle to what each try used', async () => {

@@ -40,7 +40,16 @@ const exchange: Members<Exchange> = {
   ...{ keyHeader: false, droppedMetadata: false, saved: false, judge: false, company: false, route: false },
   ...{ charges: false, main: false, fields: false, replyHeaders: false, addedMetadata: false, body: false },
   ...{ bodyUs: false, cacheUs: false, cacheStartUs: false, sentHeaders: false, passedHeaders: false },
-  ...{ chain: false, fork: false, take: false, copy: false, allDropped: false, decided: false, abort: false },
+  ...{
+    chain: false,
+    fork: false,
+    take: false,
+    copy: false,
+    allDropped: false,
+    decided: false,
+    abort: false,
+    onOver: false,
+  },
 };
 const call: Members<EditableCall> = {
   ...{ setHeader: true, headers: true, method: true, url: true, body: true, provider: true, target: true },

@@ -16,8 +16,8 @@ export class LimitCounter {
   /** What this node may have taken while it cannot ask the others, as of `mostAt`, Unix milliseconds; null: not known. */
   most: number | null = null;
   mostAt = 0;
-  /** When workers were last asked to give back permits of `concurrency`. Unix milliseconds. */
-  recalledAt = 0;
+  /** When workers last gave back too few permits of `concurrency`. Unix milliseconds. */
+  inVainAt = 0;
 
   constructor(
     readonly name: string,
@@ -41,7 +41,7 @@ export class LimitCounter {
 
 /** What all nodes have taken is known well enough for so long, also of short windows. Milliseconds. */
 const leastFreshMs = 100;
-/** A limit of requests under way may be reached for long: how often workers are asked for what they do not use. */
+/** A limit of requests under way may be reached for long: how often workers are asked in vain for what they do not use. */
 const recallEveryMs = 20;
 /** Counters that are kept, at most. */
 const mostCounters = 100_000;
@@ -98,8 +98,8 @@ export class Counters {
     if (counter === undefined || amount > value) return [];
     const now = this.now();
     if (counter.window === null) {
-      if (now - counter.recalledAt < recallEveryMs) return [];
-      counter.recalledAt = now;
+      // Since then, workers have given back at once what they do not use.
+      if (now - counter.inVainAt < recallEveryMs) return [];
       return [...counter.held.keys()].filter((other) => other !== worker);
     }
     const slot = counter.slotAt(now);
@@ -116,6 +116,12 @@ export class Counters {
       const share = shares?.get(worker);
       if (share !== undefined) share.extra = 0;
     }
+  }
+
+  /** What they gave back was too little. */
+  inVain(name: string): void {
+    const counter = this.#counters.get(name);
+    if (counter !== undefined) counter.inVainAt = this.now();
   }
 
   /** Permits that a worker has not used; below 0: tokens that it has used beyond them. */

@@ -199,6 +199,8 @@ export class Exchange {
   cacheStartUs = 0;
   /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
   aborted: GatewayError | null = null;
+  /** Called when the answer has ended, before what it used is counted. Only that of `main` is called. */
+  onOver: (() => void) | null = null;
   /** The chain of stages that it runs through, which the pipeline sets and reads. */
   chain: object | null = null;
   /** Does the client want an explanation? */

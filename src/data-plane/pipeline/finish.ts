@@ -12,6 +12,7 @@ const judgedWithinMs = 2000;
  * this thread), then the `log` phase, once.
  */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
+  x.onOver?.();
   const pending = x.judge?.pending ?? null;
   if (pending === null) settleUsage(pipeline, x, outcome);
   else void within(judgedWithinMs, pending).then(() => settleUsage(pipeline, x, outcome));
