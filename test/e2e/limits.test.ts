@@ -293,6 +293,24 @@ describe('limits and budgets of a running gateway', function () {
     expect((data as { id: string }[]).map((one) => one.id)).to.not.include(id);
   });
 
+  it('keep their type right after the first request, until their usage is reset', async () => {
+    for (let i = 0; i < 5; i++) {
+      const { key, id } = await keyWith({ usage_limits: three });
+      expect(await ask(key)).to.equal(200);
+      const path = `${gateway.url}/v1/api-keys/${id}`;
+      const change = (more: object): Promise<Response> =>
+        fetch(path, {
+          method: 'PUT',
+          headers: { 'x-gateway-api-key': gateway.adminKey, 'content-type': 'application/json' },
+          body: JSON.stringify({ usage_limits: { type: 'tokens', credit_limit: 100 }, ...more }),
+        });
+      const refused = await change({});
+      expect(refused.status).to.equal(400);
+      expect(await refused.text()).to.include('usage_limits.type stays requests');
+      expect((await change({ reset_usage: true })).status).to.equal(200);
+    }
+  });
+
   it('of a policy are set back to 0 right after the last request, by value and by id', async () => {
     const { key, id } = await keyWith({});
     const { id: policy } = await admin('POST', '/v1/policies/usage-limits', {

@@ -91,7 +91,9 @@ export function checkHead(verb: string, path: string, query: string, headers: He
     bad('The only expectation that is met is "100-continue".');
   }
   if (verb === 'CONNECT' || verb === 'TRACE') {
-    throw new GatewayError('method_not_allowed', `The method ${verb} is not served here.`);
+    throw new GatewayError('method_not_allowed', `The method ${verb} is not served here.`, {
+      headers: ['allow', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+    });
   }
   if (coding !== null) {
     if (length !== null) bad('The request has both Content-Length and Transfer-Encoding.');

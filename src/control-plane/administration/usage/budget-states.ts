@@ -48,7 +48,11 @@ const atOnce = 500;
 
 /** What was used of budgets: the ledger's sums, in the light of the limits that hold now. */
 export class BudgetStates {
-  constructor(readonly ledger: LedgerBudgets) {}
+  /** `answered`: as in the parts of the administration. */
+  constructor(
+    readonly ledger: LedgerBudgets,
+    readonly answered?: () => Promise<void>,
+  ) {}
 
   /** In the order of `budgets`: two questions to the ledger, however many these are. */
   async of(org: string, budgets: readonly SetBudget[], now: number): Promise<BudgetState[]> {
@@ -92,8 +96,9 @@ export class BudgetStates {
     return found;
   }
 
-  /** Was anything used of one of these in the period of now? */
+  /** Was anything used of one of these in the period of now? By requests that were answered just now, too. */
   async isUsed(org: string, budgets: readonly SetBudget[], now: number): Promise<boolean> {
+    await this.answered?.();
     const rows = await this.#rows(
       org,
       budgets.map((budget) => counterOf(org, budget, now)),

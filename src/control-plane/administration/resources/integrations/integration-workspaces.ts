@@ -61,11 +61,11 @@ const ratesOf = (
 
 /** Workspaces of an integration. */
 export function integrationWorkspaces(
-  { store, budgets }: AdminParts,
+  { store, budgets, answered }: AdminParts,
   find: Find,
   forgets: (integration: Integration) => Promise<Forget[]>,
 ): Methods {
-  const states = new BudgetStates(budgets);
+  const states = new BudgetStates(budgets, answered);
 
   /** The workspaces that a request names, each once, in its order. */
   async function named(

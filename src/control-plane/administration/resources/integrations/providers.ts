@@ -93,7 +93,7 @@ export async function duplicated(
 /** Stored providers. */
 export function providersService(parts: AdminParts): Service<'Providers'> {
   const { store } = parts;
-  const states = new BudgetStates(parts.budgets);
+  const states = new BudgetStates(parts.budgets, parts.answered);
 
   async function shown(rows: readonly Provider[], org: string): Promise<ProviderMessage[]> {
     const now = Date.now();

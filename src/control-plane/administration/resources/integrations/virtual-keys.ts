@@ -66,7 +66,7 @@ const changed = (caller: Caller, provider: Provider): void =>
 /** Virtual keys: providers by their older name. */
 export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   const { store } = parts;
-  const states = new BudgetStates(parts.budgets);
+  const states = new BudgetStates(parts.budgets, parts.answered);
   const missing = (): AdminError => new AdminError('AB08', 'There is no such virtual key.');
 
   async function workspaceName({ organisationId, workspaceId }: Place): Promise<string> {

@@ -158,8 +158,13 @@ function emailsChange(request: UpdateApiKeyRequest): readonly string[] | undefin
 }
 
 /** Gateway keys. */
-export function apiKeysService({ store, budgets, outbox = closedOutbox }: AdminParts): Service<'ApiKeys'> {
-  const states = new BudgetStates(budgets);
+export function apiKeysService({
+  store,
+  budgets,
+  answered,
+  outbox = closedOutbox,
+}: AdminParts): Service<'ApiKeys'> {
+  const states = new BudgetStates(budgets, answered);
 
   const shown = async (org: string, keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> => {
     const found = await states.ofAll(org, keys.map(keyBudget), Date.now());

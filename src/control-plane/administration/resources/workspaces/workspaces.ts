@@ -89,8 +89,8 @@ function usersOf(values: CreateWorkspaceRequest['users']): string[] {
 }
 
 /** Parts of the organisation. */
-export function workspacesService({ store, budgets }: AdminParts): Service<'Workspaces'> {
-  const states = new BudgetStates(budgets);
+export function workspacesService({ store, budgets, answered }: AdminParts): Service<'Workspaces'> {
+  const states = new BudgetStates(budgets, answered);
 
   const shown = async (
     org: string,
