@@ -1,5 +1,6 @@
 import type { Analytics, AnalyticsQuestion, AnswerTo, TimeRange } from './question.js';
 import { validDays } from './rollups/valid-days.js';
+import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
 import type { AnalyticsDatabase, RolledKind, SelectedFigures } from './statements/dialect.js';
 
@@ -63,8 +64,8 @@ const clamped = (day: number): number => Math.min(Math.max(day, 0), 2_000_000_00
 
 /** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
 export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
-  /** Are there tables of rollups? A node makes them when it starts. */
-  #hasRollups = false;
+  /** The tables of rollups that there are. A node makes them when it starts. */
+  readonly #found = new Set<string>();
 
   constructor(readonly reader: StatementReader) {}
 
@@ -126,15 +127,24 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   }
 
   async rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]> {
-    if (!this.#hasRollups) {
-      const [found] = await this.reader.read<{ found: boolean }>(
-        "SELECT to_regclass('day_names') IS NOT NULL AS found",
+    return this.#days('day_names', validDays(clamped(first), clamped(last), kind));
+  }
+
+  async rolledWeeks(first: number, last: number): Promise<readonly number[]> {
+    return this.#days('rolled_weeks', validWeeks(clamped(first), clamped(last)));
+  }
+
+  /** `table`: without it there are none. */
+  async #days(table: string, statement: string): Promise<readonly number[]> {
+    if (!this.#found.has(table)) {
+      const [row] = await this.reader.read<{ found: boolean }>(
+        `SELECT to_regclass('${table}') IS NOT NULL AS found`,
         [],
       );
-      if (found?.found !== true) return [];
-      this.#hasRollups = true;
+      if (row?.found !== true) return [];
+      this.#found.add(table);
     }
-    const rows = await this.reader.read<{ day: number }>(validDays(clamped(first), clamped(last), kind), []);
+    const rows = await this.reader.read<{ day: number }>(statement, []);
     return rows.map(({ day }) => Number(day));
   }
 

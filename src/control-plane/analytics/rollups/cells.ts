@@ -103,6 +103,13 @@ export const sumsOfCells: Readonly<Record<SumName, string>> = {
   last_seen: 'max(last_seen)',
 };
 
+/** Cells of one cell for several days. */
+export const mergedCells = {
+  columns: cellColumns,
+  sums: cellNames.map((name) => (name === 'fallbacks' ? 'sum(fallbacks)' : sumsOfCells[name])).join(', '),
+} as const;
+
+export const durationsTable = 'day_durations';
 export const durationColumns = 'measure, bin, n, us';
 
 /** Cells of users are many, so that others are not looked for among them. */
@@ -110,19 +117,19 @@ export const sumsTable = (by: RolledBy): 'day_users' | 'day_sums' =>
   by === 'user' ? 'day_users' : 'day_sums';
 /** Contains values of metadata (`metadata.ts`); `rolled_by` is the name. */
 export const valuesTable = 'day_values';
-export const rollupTables = ['day_sums', 'day_users', 'day_durations', valuesTable, 'day_names'] as const;
+export const rollupTables = ['day_sums', 'day_users', durationsTable, valuesTable, 'day_names'] as const;
 
-const sumsOf = (table: string, text: string): string => `
+export const createSums = (table: string, text: string): string => `
   CREATE TABLE ${table} (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
     ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);`;
 
 /** Tables that were added later than the others. `text`: the SQL type of texts. */
-export const createValues = (text: string): string => `${sumsOf(valuesTable, text)}
+export const createValues = (text: string): string => `${createSums(valuesTable, text)}
   CREATE TABLE day_names (day INTEGER NOT NULL, org ${text}, workspace ${text}, name ${text}, is_whole BOOLEAN NOT NULL);`;
 
 export const createRollups = (
   text: string,
-): string => `${sumsOf('day_sums', text)} ${sumsOf('day_users', text)}
-  CREATE TABLE day_durations (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
+): string => `${createSums('day_sums', text)} ${createSums('day_users', text)}
+  CREATE TABLE ${durationsTable} (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
     measure ${text}, bin INTEGER, n BIGINT, us NUMERIC(38, 0));
   ${createValues(text)}`;

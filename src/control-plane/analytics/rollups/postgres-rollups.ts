@@ -3,6 +3,7 @@ import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
 import { clearDay, rollUpDay } from './roll-up.js';
 import { feedbackIndex, validDays } from './valid-days.js';
+import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
 /** A connection whose statements may take a minute. */
 export interface WorkConnection {
@@ -61,6 +62,11 @@ export class PostgresRollups {
         await rollUpOne(connection, day);
         made++;
       }
+      const changed = await connection.query<{ day: number }>(changedWeeks);
+      for (const { day } of changed.rows)
+        await transaction(connection, 'REPEATABLE READ', async () => {
+          for (const statement of rollUpWeek(day)) await connection.query(statement);
+        });
       return made;
     });
   }
@@ -72,15 +78,19 @@ function dayOfPartition(name: string): number {
   return Date.UTC(Number(year), Number(month) - 1, Number(day)) / dayMs;
 }
 
+type Found = 'found' | 'has_values' | 'has_weeks' | 'has_index';
+
 async function prepare(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${lock}`);
-    const { rows } = await connection.query<{ found: boolean; has_values: boolean; has_index: boolean }>(
+    const { rows } = await connection.query<Readonly<Record<Found, boolean>>>(
       `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values,
+        to_regclass('rolled_weeks') IS NOT NULL AS has_weeks,
         to_regclass('feedbacks_row_day') IS NOT NULL AS has_index FROM pg_class LIMIT 1`,
     );
     if (rows[0]?.found !== true) await connection.query(tables);
     else if (!rows[0].has_values) await connection.query(addValues);
+    if (rows[0]?.has_weeks !== true) await connection.query(createWeeks(text));
     // Even if the index exists, the statement would wait for transactions that write feedback, and block others.
     if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
   });

@@ -1,12 +1,24 @@
 import { dayMs } from '../buckets.js';
 import type { AnalyticsQuestion, TimeRange } from '../question.js';
 
+export type Stretch = readonly [first: number, last: number];
+
 /** Which part of a range has cells: whole days, and the times of the requests that are counted one by one besides. */
 export interface RolledRange {
   /** First and last day of each stretch. */
-  readonly days: readonly (readonly [first: number, last: number])[];
+  readonly days: readonly Stretch[];
   /** First and last moment of each stretch. */
-  readonly times: readonly (readonly [min: number, max: number])[];
+  readonly times: readonly Stretch[];
+  /** The same days where cells of weeks are used; null: there are none. */
+  readonly inWeeks: DaysInWeeks | null;
+}
+
+export interface DaysInWeeks {
+  /** First days of the weeks: the first and the last one of each stretch. */
+  readonly weeks: readonly Stretch[];
+  /** The days in these weeks, and all others. */
+  readonly daysOfWeeks: readonly Stretch[];
+  readonly otherDays: readonly Stretch[];
 }
 
 /** Shorter ranges have buckets of hours or minutes. */
@@ -43,15 +55,17 @@ export const wholeDays = ({ min, max }: TimeRange): { readonly first: number; re
   last: Math.floor((max + 1) / dayMs) - 1,
 });
 
-/** `rolled`: the days that have cells, ascending. null: there are none, so that all requests are counted one by one. */
-export function rolledRange({ min, max }: TimeRange, rolled: readonly number[]): RolledRange | null {
+/**
+ * `rolled`: the days that have cells, ascending; `weeks`: first days of weeks that have. null: there are none, so that all requests are
+ * counted one by one.
+ */
+export function rolledRange(
+  { min, max }: TimeRange,
+  rolled: readonly number[],
+  weeks: readonly number[] = [],
+): RolledRange | null {
   if (rolled.length === 0) return null;
-  const days: [number, number][] = [];
-  for (const day of rolled) {
-    const last = days.at(-1);
-    if (last !== undefined && last[1] === day - 1) last[1] = day;
-    else days.push([day, day]);
-  }
+  const days = stretchesOf(rolled);
   const times: [number, number][] = [];
   let from = min;
   for (const [first, last] of days) {
@@ -59,5 +73,31 @@ export function rolledRange({ min, max }: TimeRange, rolled: readonly number[]):
     from = (last + 1) * dayMs;
   }
   if (from <= max) times.push([from, max]);
-  return { days, times };
+  return { days, times, inWeeks: daysInWeeks(rolled, weeks) };
+}
+
+const weekDays = 7;
+
+function daysInWeeks(days: readonly number[], weeks: readonly number[]): DaysInWeeks | null {
+  const all = new Set(days);
+  const daysOf = (first: number): number[] => Array.from({ length: weekDays }, (_, i) => first + i);
+  const whole = weeks.filter((first) => daysOf(first).every((day) => all.has(day)));
+  if (whole.length === 0) return null;
+  const inWeeks = new Set(whole.flatMap(daysOf));
+  return {
+    weeks: stretchesOf(whole, weekDays),
+    daysOfWeeks: stretchesOf([...inWeeks]),
+    otherDays: stretchesOf(days.filter((day) => !inWeeks.has(day))),
+  };
+}
+
+/** `days`: ascending. `step`: between those of one stretch. */
+function stretchesOf(days: readonly number[], step = 1): readonly Stretch[] {
+  const stretches: [number, number][] = [];
+  for (const day of days) {
+    const last = stretches.at(-1);
+    if (last !== undefined && last[1] === day - step) last[1] = day;
+    else stretches.push([day, day]);
+  }
+  return stretches;
 }

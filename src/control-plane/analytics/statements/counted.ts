@@ -4,6 +4,7 @@ import {
   type CellSum,
   cellColumnsOf,
   cellSumsOf,
+  durationsTable,
   type RolledBy,
   rolledBy,
   sumsOfCells,
@@ -11,7 +12,14 @@ import {
   valuesTable,
 } from '../rollups/cells.js';
 import { daysWithValues } from '../rollups/metadata.js';
-import { isAboutCells, type RolledRange, rolledRange, wholeDays } from '../rollups/rolled-range.js';
+import {
+  isAboutCells,
+  type RolledRange,
+  rolledRange,
+  type Stretch,
+  wholeDays,
+} from '../rollups/rolled-range.js';
+import { userCounts, weekMeasure, weekTables } from '../rollups/weeks.js';
 import {
   type BinnedDurations,
   binOf,
@@ -20,7 +28,7 @@ import {
   requestBinWidth,
   rolledBinWidth,
 } from './bins.js';
-import { type SumName, sums } from './columns.js';
+import { requestColumns, type SumName, sums } from './columns.js';
 import { conditionsOf, sightOf } from './conditions.js';
 import { type AnalyticsDatabase, number, Placeholders } from './dialect.js';
 
@@ -48,19 +56,25 @@ export class CountedRequests {
     readonly width: number,
     /** Without cells: are requests first grouped by the whole text of their metadata? */
     readonly isByText = false,
+    /** A subquery of the requests that have no cells, which the statement begins with. */
+    readonly restName: string | null = null,
   ) {}
 
   static async of(
     question: AboutRequests,
     database: AnalyticsDatabase,
     range: TimeRange | null,
+    usesWeeks = false,
   ): Promise<CountedRequests> {
     const width = range === null ? dayMs : bucketWidth(range);
     if (range === null || !isAboutCells(question, range))
       return new CountedRequests(question, database, null, width);
     const { first, last } = wholeDays(range);
-    const days = await database.rolledDays(first, last, 'groups');
-    return new CountedRequests(question, database, rolledRange(range, days), width);
+    const [days, weeks] = await Promise.all([
+      database.rolledDays(first, last, 'groups'),
+      usesWeeks ? database.rolledWeeks?.(first, last) : [],
+    ]);
+    return new CountedRequests(question, database, rolledRange(range, days, weeks), width);
   }
 
   /** Sums of requests by the values of a metadata name. `range` null: all times. */
@@ -99,12 +113,64 @@ export class CountedRequests {
       const texts = `(SELECT metadata${cellSumsOf(wanted)} FROM ${from} GROUP BY metadata) AS texts`;
       return this.#keyed(by, texts, values, `metadata${cellColumnsOf(wanted)}`);
     }
-    const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key"${cellColumnsOf(wanted)}
-      FROM ${tableOf(by)} WHERE ${this.#cells(by, values)}`;
+    const columns = `day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key"${cellColumnsOf(wanted)}`;
+    const cells = cellsOf(rolled, tableOf(by), columns, this.#condition(by, values));
     const rest = this.#rest(by, values);
-    return rest === null
-      ? `(${cells}) AS requests`
-      : `(${cells} UNION ALL SELECT ${bucket}, "key"${cellSumsOf(wanted)} FROM ${rest} GROUP BY 1, 2) AS requests`;
+    const counted = `SELECT ${bucket}, "key"${cellSumsOf(wanted)} FROM ${rest} GROUP BY 1, 2`;
+    return `(${[...cells, ...(rest === null ? [] : [counted])].join(' UNION ALL ')}) AS requests`;
+  }
+
+  /** The same by days, which buckets are made of. */
+  get inDays(): CountedRequests {
+    const { question, database, rolled, width } = this;
+    return new CountedRequests(question, database, rolled && { ...rolled, inWeeks: null }, width);
+  }
+
+  /**
+   * A subquery with a `bucket`, its `users` and the requests of users, `of_users`; a bucket of null is the whole range. null: there are
+   * no counts of the users of days, or those of several workspaces, which can't be added up.
+   */
+  users(values: Placeholders): string | null {
+    const { database, question, rolled } = this;
+    if (!rolled?.inWeeks || question.sight.workspaces?.length !== 1) return null;
+    const { daysOfWeeks, otherDays } = rolled.inWeeks;
+    const rest = this.#rest('user', values);
+    const before = `WITH rest AS MATERIALIZED (SELECT ${database.divided('"at"', this.width)} AS bucket, "key"${cellSumsOf(['of_users'])}
+      FROM ${rest} GROUP BY 1, 2)`;
+    const condition = this.#condition('user', values);
+    const counted = (bucket: string, range: RolledRange): string[] => {
+      const cells = cellsOf(range, tableOf('user'), 'day AS bucket, "key", of_users', condition);
+      const all = [...cells, ...(rest === null ? [] : ['SELECT * FROM rest'])];
+      if (all.length === 0) return [];
+      const users = `SELECT ${bucket}, "key", sum(of_users) AS of_users FROM (${all.join(' UNION ALL ')}) AS cells GROUP BY 1, 2`;
+      return [`SELECT ${bucket}, count(*), sum(of_users) FROM (${users}) AS users GROUP BY 1`];
+    };
+    const parts = [
+      `SELECT day AS bucket, users, of_users FROM ${userCounts}
+        WHERE ${sightOf(question.sight, values)} AND (${betweenDays(daysOfWeeks)})`,
+      ...counted('bucket', { ...rolled, days: otherDays, inWeeks: null }),
+      ...counted('CAST(NULL AS BIGINT)', rolled),
+    ];
+    return `(${rest === null ? '' : before} ${parts.join(' UNION ALL ')}) AS requests`;
+  }
+
+  /** The same for a statement that reads the requests without cells twice. `before`: what the statement begins with. */
+  sharingRest(
+    by: CountedBy,
+    values: Placeholders,
+    wanted: readonly CellSum[],
+  ): { readonly counted: CountedRequests; readonly before: string } {
+    const rest = this.#rest(by, values);
+    if (rest === null) return { counted: this, before: '' };
+    const used = wanted.map((name) => (name === 'fallbacks' ? 'is_fallback' : sums[name])).join(' ');
+    const columns = requestColumns.filter(
+      (name) => name === 'at' || name === 'total_us' || new RegExp(`\\b${name}\\b`).test(used),
+    );
+    const { question, database, rolled, width, isByText } = this;
+    return {
+      counted: new CountedRequests(question, database, rolled, width, isByText, 'rest'),
+      before: `WITH rest AS MATERIALIZED (SELECT ${columns.map((name) => `"${name}"`).join(', ')}, "key" FROM ${rest})`,
+    };
   }
 
   /** A subquery with `bucket`, `key`, `bin`, `n` and `us`, the sum of the durations, in microseconds. */
@@ -125,14 +191,15 @@ export class CountedRequests {
         from: `(SELECT ${bucket}, "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us FROM ${requests}) AS requests`,
       };
     }
-    const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us
-      FROM day_durations WHERE measure = '${measure}' AND ${this.#cells(by, values)}`;
+    const columns = `day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us`;
+    const condition = `measure = '${measure}' AND ${this.#condition(by, values)}`;
+    const cells = cellsOf(rolled, durationsTable, columns, condition, measure === weekMeasure);
     const rest = this.#rest(by, values);
     const counted = `SELECT ${bucket}, "key", ${binOf(us, rolledBinWidth)} AS bin, count(*) AS n, sum(${us}) AS us
       FROM ${rest} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`;
     return {
       width: rolledBinWidth,
-      from: rest === null ? `(${cells}) AS requests` : `(${cells} UNION ALL ${counted}) AS requests`,
+      from: `(${[...cells, ...(rest === null ? [] : [counted])].join(' UNION ALL ')}) AS requests`,
     };
   }
 
@@ -147,10 +214,10 @@ export class CountedRequests {
     return `(SELECT ${columns}, ${keyOf(by, this.rolled !== null)} AS "key" FROM ${from}${only === null ? '' : ` AND ${only}`}) AS requests`;
   }
 
-  #cells(by: CountedBy, values: Placeholders): string {
-    const days = this.rolled?.days.map(([first, last]) => `day BETWEEN ${first} AND ${last}`) ?? [];
+  /** What has to hold of cells. */
+  #condition(by: CountedBy, values: Placeholders): string {
     const name = hasName(by) ? values.add(by.metadata) : `'${by === 'workspace' ? 'none' : by}'`;
-    return `rolled_by = ${name} AND ${sightOf(this.question.sight, values)} AND (${days.join(' OR ')})`;
+    return `rolled_by = ${name} AND ${sightOf(this.question.sight, values)}`;
   }
 
   /** The requests that have no cells; null: there are none. */
@@ -158,6 +225,7 @@ export class CountedRequests {
     const { database, question } = this;
     const times = this.rolled?.times ?? [];
     if (times.length === 0) return null;
+    if (this.restName !== null) return `${this.restName} AS requests`;
     const where = sightOf(question.sight, values);
     const within = (list: typeof times): string =>
       list.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
@@ -189,6 +257,33 @@ async function daysOfValues(
   const rolled = await database.rolledDays(first, last, 'values');
   return rolledRange(times, await daysWithValues(rolled, name, sight, database));
 }
+
+/** Statements that select cells, of weeks where there are such. */
+function cellsOf(
+  { days, inWeeks }: RolledRange,
+  table: string,
+  columns: string,
+  condition: string,
+  hasWeeks = true,
+): readonly string[] {
+  const weekTable = hasWeeks ? weekTables[table] : undefined;
+  const parts: (readonly [string, readonly Stretch[]])[] =
+    inWeeks === null || weekTable === undefined
+      ? [[table, days]]
+      : [
+          [weekTable, inWeeks.weeks],
+          [table, inWeeks.otherDays],
+        ];
+  return parts
+    .filter(([, stretches]) => stretches.length > 0)
+    .map(
+      ([name, stretches]) =>
+        `SELECT ${columns} FROM ${name} WHERE ${condition} AND (${betweenDays(stretches)})`,
+    );
+}
+
+const betweenDays = (stretches: readonly Stretch[]): string =>
+  stretches.map(([first, last]) => `day BETWEEN ${first} AND ${last}`).join(' OR ');
 
 /** Stretches of time that are read one by one. */
 const mostParts = 8;

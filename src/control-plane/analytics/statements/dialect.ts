@@ -27,6 +27,8 @@ export interface AnalyticsDatabase {
   metadataName(name: string): string;
   /** The days from the first to the last whose rollups are as the requests are, ascending. */
   rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]>;
+  /** The first days of the weeks between these days that have rollups as their days do, ascending. Absent: there are none. */
+  rolledWeeks?(first: number, last: number): Promise<readonly number[]>;
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
 }
 

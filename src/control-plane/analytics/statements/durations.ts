@@ -23,7 +23,7 @@ export function askDurations(
   let width: number | null = null;
   const of = (from: string, hasParts: boolean): string => {
     const by = hasParts ? ['part', 'bucket'] : ['bucket'];
-    const histogram = `(SELECT ${by.join(', ')}, bin, ${number('sum(n)')} AS n, ${number('sum(us)')} AS us
+    const histogram = `(SELECT ${by.join(', ')}, bin, sum(${number('n')}) AS n, ${number('sum(us)')} AS us
       FROM ${from} GROUP BY ${groupingSets(hasParts, 'bin')}) AS bins`;
     const percentiles = Object.entries(shares).map(
       ([name, share]) => `${percentileOf(share, width)} / 1000 AS ${name}`,

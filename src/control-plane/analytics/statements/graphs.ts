@@ -1,7 +1,7 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
-import type { Sums } from './columns.js';
-import { CountedRequests, sumColumns } from './counted.js';
+import type { SumName, Sums } from './columns.js';
+import { type CountedBy, CountedRequests, sumColumns } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { BucketRows, eachSeries, groupingSets, partOf, seriesParts } from './parts.js';
 import { plainGraphShapes } from './plain-graphs.js';
@@ -15,6 +15,8 @@ export interface GraphShape {
 
 /** A statement of rows with `part`, `bucket` and figures. */
 export interface GraphStatement {
+  /** Does it read cells of weeks? */
+  readonly usesWeeks?: boolean;
   /** A subquery with `bucket`, `key` and what figures are made of. */
   from(counted: CountedRequests, values: Placeholders): string;
   /** `from`: the same with `part`, the number of the series. */
@@ -29,7 +31,7 @@ export async function askGraph(
   shape: GraphShape,
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
-  const counted = await CountedRequests.of(question, database, question.range);
+  const counted = await CountedRequests.of(question, database, question.range, statement.usesWeeks);
   const parts = await seriesParts(question, counted);
   const values = new Placeholders();
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
@@ -67,16 +69,10 @@ export function askPlainGraph(
   database: AnalyticsDatabase,
 ): Promise<GraphAnswer> {
   const shape = plainGraphShapes[graph];
-  const by = shape.sums.includes('users') ? 'user' : (question.groupBy ?? 'none');
   return askGraph(
     question,
     database,
-    {
-      from: (counted, values) => counted.from(by, values, shape.sums),
-      of: (from, hasParts, counted) =>
-        `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(counted, shape.sums)}
-          FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
-    },
+    shape.sums.includes('users') ? ofUsers(shape.sums) : ofSums(question.groupBy ?? 'none', shape.sums),
     {
       summary: (row) => shape.summary(sumsOf(row)),
       points() {
@@ -85,4 +81,28 @@ export function askPlainGraph(
       },
     },
   );
+}
+
+const ofSums = (by: CountedBy, sums: readonly SumName[]): GraphStatement => ({
+  from: (counted, values) => counted.from(by, values, sums),
+  of: (from, hasParts, counted) =>
+    `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(counted, sums)}
+      FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
+});
+
+function ofUsers(sums: readonly SumName[]): GraphStatement {
+  let isCounted = false;
+  const { from, of } = ofSums('user', sums);
+  return {
+    usesWeeks: true,
+    from(counted, values) {
+      const users = counted.users(values);
+      isCounted = users !== null;
+      return users ?? from(counted.inDays, values);
+    },
+    of: (rows, hasParts, counted) =>
+      isCounted
+        ? `SELECT ${number('bucket')} AS bucket, ${number('users')} AS users, ${number('of_users')} AS of_users FROM ${rows}`
+        : of(rows, hasParts, counted),
+  };
 }

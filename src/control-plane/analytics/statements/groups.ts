@@ -65,31 +65,17 @@ export function rangeOf({ filters: { at } }: Pick<GroupsQuestion, 'filters'>): T
   return at.min === undefined || at.max === undefined ? null : { min: at.min, max: at.max };
 }
 
-/** Subqueries of what is grouped, with `key`. */
-interface Grouped {
-  readonly sums: SumExpressions;
-  from(values: Placeholders, wanted: readonly SumName[]): string;
-  durations(values: Placeholders): BinnedDurations;
-}
-
-async function groupedBy(
+async function countedFor(
   question: GroupsQuestion,
   database: AnalyticsDatabase,
   hasPercentiles: boolean,
-): Promise<Grouped> {
+): Promise<CountedRequests> {
   const by = countedBy(question.by);
   const range = rangeOf(question);
-  const counted =
-    typeof by !== 'object'
-      ? await CountedRequests.of(question, database, range)
-      : hasPercentiles
-        ? new CountedRequests(question, database, null, dayMs)
-        : await CountedRequests.ofValues(question, database, by.metadata, range);
-  return {
-    sums: counted.sums,
-    from: (values, wanted) => counted.from(by, values, wanted),
-    durations: (values) => counted.durations(by, 'total', values),
-  };
+  if (typeof by !== 'object') return CountedRequests.of(question, database, range, true);
+  return hasPercentiles
+    ? new CountedRequests(question, database, null, dayMs)
+    : CountedRequests.ofValues(question, database, by.metadata, range);
 }
 
 /** The ledger has a column of the metadata that names the user. */
@@ -106,27 +92,30 @@ export async function askGroups(
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
   const plain = [...wanted].filter((figure) => !isPercentile(figure)) as Exclude<GroupFigure, Percentile>[];
   const percentiles = [...wanted].filter(isPercentile);
-  const grouped = await groupedBy(question, database, percentiles.length > 0);
+  const by = countedBy(question.by);
+  const counted = await countedFor(question, database, percentiles.length > 0);
   const values = new Placeholders();
-  const columns = plain.map((figure) => `${sumFigures[figure].of(grouped.sums)} AS ${figure}`);
+  const columns = plain.map((figure) => `${sumFigures[figure].of(counted.sums)} AS ${figure}`);
   const sums = plain.flatMap((figure) => sumFigures[figure].sums);
-  const figures = `SELECT "key", ${columns.join(', ')} FROM ${grouped.from(values, sums)} GROUP BY "key"`;
+  const { counted: of, before } =
+    percentiles.length === 0 ? { counted, before: '' } : counted.sharingRest(by, values, sums);
+  const figures = `SELECT "key", ${columns.join(', ')} FROM ${of.from(by, values, sums)} GROUP BY "key"`;
   const statement =
     percentiles.length === 0
       ? figures
-      : withPercentiles(figures, grouped.durations(values), plain, percentiles);
+      : withPercentiles(figures, of.durations(by, 'total', values), plain, percentiles);
   const direction = question.isDescending ? 'DESC' : 'ASC';
   const order = question.orderBy === 'key' ? '' : `${question.orderBy} ${direction} NULLS LAST, `;
   const byKey = question.orderBy === 'key' ? direction : 'ASC';
   // Counted with the page: to count them apart would add everything up again.
   const total = question.hasTotal ? `, ${number('count(*) OVER ()')} AS total` : '';
   const rows = await database.rows(
-    `SELECT *${total} FROM (${statement}) AS figures ORDER BY ${order}"key" ${byKey} NULLS LAST
+    `${before} SELECT *${total} FROM (${statement}) AS figures ORDER BY ${order}"key" ${byKey} NULLS LAST
       LIMIT ${question.limit} OFFSET ${question.offset}`,
     values.list,
   );
   return {
-    total: question.hasTotal ? await totalOf(rows, question, grouped, database) : null,
+    total: question.hasTotal ? await totalOf(rows, question, counted) : null,
     rows: rows.map((row) => ({ key: keyOf(row), figures: figuresOf(row, question.figures) })),
   };
 }
@@ -137,13 +126,18 @@ const keyOf = ({ key }: SelectedFigures): string | null =>
 const figuresOf = (row: SelectedFigures, figures: readonly GroupFigure[]): FlatFigures =>
   Object.fromEntries(['requests' as const, ...figures].map((figure) => [figure, row[figure] ?? null]));
 
+/** Is it the same group? Unlike `IS NOT DISTINCT FROM`, PostgreSQL finds it in a table of hashes. */
+const sameKey = (one: string, other: string): string =>
+  `coalesce(CAST(${one}."key" AS VARCHAR), '') = coalesce(CAST(${other}."key" AS VARCHAR), '')
+    AND (${one}."key" IS NULL) = (${other}."key" IS NULL)`;
+
 function withPercentiles(
   figures: string,
   { from, width }: BinnedDurations,
   plain: readonly GroupFigure[],
   percentiles: readonly Percentile[],
 ): string {
-  const histogram = `(SELECT "key", bin, ${number('sum(n)')} AS n, ${number('sum(us)')} AS us
+  const histogram = `(SELECT "key", bin, sum(${number('n')}) AS n, ${number('sum(us)')} AS us
     FROM ${from} GROUP BY "key", bin) AS bins`;
   const found = percentiles
     .map((name) => `${percentileOf(shares[name], width)} / 1000 AS ${name}`)
@@ -154,23 +148,23 @@ function withPercentiles(
   ];
   return `SELECT plain."key", ${columns.join(', ')} FROM (${figures}) AS plain
     LEFT JOIN (SELECT "key", ${found} FROM ${cumulated(histogram, ['"key"'])} GROUP BY "key") AS durations
-    ON durations."key" IS NOT DISTINCT FROM plain."key"`;
+    ON ${sameKey('durations', 'plain')}`;
 }
 
 /** How many groups there are. `rows`: of the page; one beyond the last group has none. */
 async function totalOf(
   [row]: readonly SelectedFigures[],
-  { offset }: GroupsQuestion,
-  grouped: Grouped,
-  database: AnalyticsDatabase,
+  { offset, by }: GroupsQuestion,
+  counted: CountedRequests,
 ): Promise<number> {
   if (row !== undefined || offset === 0) return Number(row?.['total'] ?? 0);
   const values = new Placeholders();
-  const [counted] = await database.rows(
-    `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${grouped.from(values, [])}) AS groups`,
+  const [found] = await counted.database.rows(
+    `SELECT ${number('count(*)')} AS total
+      FROM (SELECT DISTINCT "key" FROM ${counted.from(countedBy(by), values, [])}) AS groups`,
     values.list,
   );
-  return Number(counted?.['total'] ?? 0);
+  return Number(found?.['total'] ?? 0);
 }
 
 export async function askValues(

@@ -11,6 +11,10 @@ const deadlineMs = 5000;
 const statementMs = 4500;
 const readers = 3;
 
+/** Analytics sorts and groups in memory; a server may give more. */
+const sorting = ` SELECT set_config('work_mem', '32MB', false)
+  WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes('32MB');`;
+
 const session = (statementTimeoutMs: number): string =>
   [
     `statement_timeout = ${statementTimeoutMs}`,
@@ -22,7 +26,7 @@ const session = (statementTimeoutMs: number): string =>
     'jit = off',
   ]
     .map((line) => `SET ${line};`)
-    .join(' ');
+    .join(' ') + sorting;
 
 /** Ends a connection whose server may be silent: a goodbye would never arrive. */
 function cut(client: Client | PoolClient): void {
