@@ -1,11 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { Secret } from '../src/common/access/secret.js';
-import { allLogs } from '../src/common/ledger/log-filters.js';
-import { dayMs, hourMs } from '../src/control-plane/analytics/buckets.js';
+import { dayMs } from '../src/control-plane/analytics/buckets.js';
 import { PostgresAnalytics } from '../src/control-plane/analytics/postgres.js';
+import type { AnalyticsQuestion } from '../src/control-plane/analytics/question.js';
 import { PostgresRollups } from '../src/control-plane/analytics/rollups/postgres-rollups.js';
 import { openPostgresLedger } from '../src/control-plane/ledger/postgres/ledger.js';
-import { end, measure, questions, sight } from './analytics-questions.js';
+import { measureBeside } from './analytics-beside.js';
+import { allQuestions, askOn, end, measure } from './analytics-questions.js';
+import { measurePages } from './log-questions.js';
 
 /**
  * How long graphs, groups and filters over a ledger in PostgreSQL take, in milliseconds. `node dist/bench/analytics-postgres.js [rows] [days] [database]`:
@@ -77,6 +80,10 @@ async function print(client: pg.Client): Promise<void> {
 async function main(): Promise<void> {
   const ledger = await openPostgresLedger({ url: new Secret(url.href), node: 'bench' });
   await ledger.prepare();
+  if (process.env['BENCH_ASKS']) {
+    const asked = new PostgresAnalytics(ledger.statements);
+    await askOn(days, (question) => asked.ask(question));
+  }
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
   const { rows: some } = await client.query('SELECT 1 FROM exchanges LIMIT 1');
@@ -95,27 +102,10 @@ async function main(): Promise<void> {
   }
   await print(client);
   const analytics = new PostgresAnalytics(ledger.statements);
-  const measured = (what: string, list: ReturnType<typeof questions>) =>
-    measure(
-      what,
-      list,
-      (question) => analytics.ask(question),
-      () => performance.now(),
-    );
-  const whole = days * dayMs;
-  await measured('the whole time', questions({}, whole));
-  await measured('a week', questions({}, 7 * dayMs));
-  await measured('six hours', questions({}, 6 * hourMs));
-  await measured('the whole time, one model', questions({ models: ['model-1'] }, whole));
-  await measured('the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole));
-  await measured('the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole));
-  const far = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
-  const before = performance.now();
-  await analytics.ask({
-    ...{ kind: 'graph', graph: 'cost', groupBy: 'model', range: far, sight },
-    filters: { ...allLogs, at: far },
-  } as const);
-  console.log(`1970 to 3000, by model: ${(performance.now() - before).toFixed(0)} ms`);
+  const ask = (question: AnalyticsQuestion) => analytics.ask(question);
+  for (const [what, list] of allQuestions(days)) await measure(what, list, ask, () => performance.now());
+  await measurePages(ledger, days);
+  console.log(`memory of this process ${Math.round(process.memoryUsage().rss / 1048576)} MB`);
   await client.end();
   await ledger.close();
 }
@@ -126,6 +116,7 @@ const { rows: found } = await admin.query('SELECT 1 FROM pg_database WHERE datna
 if (found.length === 0) await admin.query(`CREATE DATABASE ${name}`);
 try {
   await main();
+  await measureBeside(fileURLToPath(import.meta.url), [String(rows), String(days), name]);
 } finally {
   if (kept === undefined) await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
   await admin.end();

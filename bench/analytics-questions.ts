@@ -7,6 +7,7 @@ import {
   groupFigures,
   plainGraphs,
 } from '../src/control-plane/analytics/question.js';
+import { percentile } from './percentile.js';
 
 /** Questions about the requests that the benches of analytics make, and the time that their answers take. */
 
@@ -14,14 +15,20 @@ export const end = Math.floor(Date.parse('2026-11-20T12:00:00Z') / dayMs) * dayM
 export const sight = { org: 'org', workspaces: ['w-0'], except: [], keys: null };
 const rounds = Number(process.env['ROUNDS'] ?? 3);
 
-const about = (filters: Partial<LogFilters>, ms: number) => {
-  const range = { min: end - ms, max: end };
+const far = Date.parse('3000-01-01T00:00:00Z');
+
+const about = (filters: Partial<LogFilters>, ms: number, max: number) => {
+  const range = { min: end - ms, max };
   return { range, sight, filters: { ...allLogs, ...filters, at: range } };
 };
 
-export function questions(filters: Partial<LogFilters>, ms: number): [string, AnalyticsQuestion][] {
+export function questions(
+  filters: Partial<LogFilters>,
+  ms: number,
+  until = end,
+): [string, AnalyticsQuestion][] {
   const all: [string, AnalyticsQuestion][] = [];
-  const of = about(filters, ms);
+  const of = about(filters, ms, until);
   const graph = { kind: 'graph', ...of, groupBy: null } as const;
   for (const name of plainGraphs) all.push([`graph ${name}`, { ...graph, graph: name }]);
   for (const name of ['latency', 'ttft', 'errors/stacks', 'requests/rescued', 'feedbacks/scores'] as const)
@@ -40,9 +47,6 @@ export function questions(filters: Partial<LogFilters>, ms: number): [string, An
   all.push(['values', { kind: 'values', name: 'team', limit: 10_000, ...of }]);
   return all;
 }
-
-const percentile = (list: readonly number[], share: number): number =>
-  [...list].sort((a, b) => a - b)[Math.ceil(share * list.length) - 1] ?? 0;
 
 /** Puts each question to analytics a few times, and prints percentiles of `spent`, milliseconds of a clock. */
 export async function measure(
@@ -73,4 +77,27 @@ export async function measure(
   console.log(
     `${name}: p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms, slowest ${slowest[1].toFixed(0)} ms (${slowest[0]})${refused === 0 ? '' : `, ${refused} without an answer`}`,
   );
+}
+
+/** What is measured of ten million rows: each list of questions, and how far it goes back. */
+export const allQuestions = (days: number): readonly [string, [string, AnalyticsQuestion][]][] => {
+  const whole = days * dayMs;
+  return [
+    ['the whole time', questions({}, whole)],
+    ['a week', questions({}, 7 * dayMs)],
+    ['six hours', questions({}, dayMs / 4)],
+    ['the whole time, one model', questions({ models: ['model-1'] }, whole)],
+    ['the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole)],
+    ['the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole)],
+    ['1970 to 3000', questions({}, end, far)],
+  ];
+};
+
+/** Asks without a pause, until this process is killed. */
+export async function askOn(
+  days: number,
+  ask: (question: AnalyticsQuestion) => Promise<unknown>,
+): Promise<never> {
+  process.send?.('asking');
+  for (;;) for (const [, question] of questions({}, days * dayMs)) await ask(question).catch(() => {});
 }

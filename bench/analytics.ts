@@ -1,15 +1,18 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
-import { allLogs } from '../src/common/ledger/log-filters.js';
-import { dayMs, hourMs } from '../src/control-plane/analytics/buckets.js';
+import { fileURLToPath } from 'node:url';
+import { dayMs } from '../src/control-plane/analytics/buckets.js';
 import { AnalyticsFile } from '../src/control-plane/analytics/duckdb/file.js';
 import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
-import { end, measure, questions, sight } from './analytics-questions.js';
+import { measureBeside } from './analytics-beside.js';
+import { allQuestions, askOn, end, measure } from './analytics-questions.js';
 
 /**
  * How much time of one core graphs, groups and filters of a file of analytics take, in milliseconds. `node dist/bench/analytics.js [rows] [days] [folder]`: 10 million
  * requests in 90 days, seven of ten of them in one of three workspaces; the file is made in the folder, and kept where one is given.
- * DuckDB has one thread, so that this is how long an answer takes on an idle machine.
+ * DuckDB has one thread, so that this is how long an answer takes on an idle machine. Then requests pass through a gateway beside a
+ * process that asks without a pause, with the low priority of the gateway's own.
  */
 const rows = Number(process.argv[2] ?? 10_000_000);
 const days = Number(process.argv[3] ?? 90);
@@ -52,6 +55,11 @@ async function fill(file: AnalyticsFile): Promise<void> {
 const root = kept ?? mkdtempSync(join('/tmp', 'headgate-analytics-bench-'));
 mkdirSync(root, { recursive: true });
 const path = join(root, 'analytics.duckdb');
+if (process.env['BENCH_ASKS']) {
+  setPriority(15);
+  const asked = await AnalyticsFile.open(path);
+  await askOn(days, (question) => askDatabase(question, asked));
+}
 const file = await AnalyticsFile.open(path);
 const [counted] = await file.rows('SELECT CAST(count(*) AS DOUBLE) AS rows FROM requests', []);
 const begun = performance.now();
@@ -72,29 +80,17 @@ if (Number(day?.['days']) === 0) {
     console.log(`  ${table}: ${of?.['rows']} rows`);
   }
 }
-const memory = (): string => `${Math.round(process.memoryUsage().rss / 1048576)} MB`;
-console.log(`memory ${memory()}, file ${Math.round(statSync(path).size / 1048576)} MB`);
-const whole = days * dayMs;
+const memory = (): number => Math.round(process.memoryUsage().rss / 1048576);
 /** Of this process, on whatever core. */
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 };
-const measured = (name: string, list: ReturnType<typeof questions>) =>
-  measure(name, list, (question) => askDatabase(question, file), cpuMs);
-await measured('the whole time', questions({}, whole));
-await measured('a week', questions({}, 7 * dayMs));
-await measured('six hours', questions({}, 6 * hourMs));
-await measured('the whole time, one model', questions({ models: ['model-1'] }, whole));
-await measured('the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole));
-await measured('the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole));
-const far = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
-const before = performance.now();
-await askDatabase(
-  { kind: 'graph', graph: 'cost', groupBy: 'model', range: far, sight, filters: { ...allLogs, at: far } },
-  file,
-);
-console.log(`1970 to 3000, by model: ${(performance.now() - before).toFixed(0)} ms`);
-console.log(`memory ${memory()}`);
+console.log(`file ${Math.round(statSync(path).size / 1048576)} MB`);
+const before = memory();
+for (const [name, list] of allQuestions(days))
+  await measure(name, list, (question) => askDatabase(question, file), cpuMs);
+console.log(`memory ${before} MB before the first question, ${memory()} MB after the last one`);
 file.close();
+await measureBeside(fileURLToPath(import.meta.url), [String(rows), String(days), root]);
 if (kept === undefined) rmSync(root, { recursive: true });

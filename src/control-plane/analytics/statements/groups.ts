@@ -126,11 +126,6 @@ const keyOf = ({ key }: SelectedFigures): string | null =>
 const figuresOf = (row: SelectedFigures, figures: readonly GroupFigure[]): FlatFigures =>
   Object.fromEntries(['requests' as const, ...figures].map((figure) => [figure, row[figure] ?? null]));
 
-/** Is it the same group? Unlike `IS NOT DISTINCT FROM`, PostgreSQL finds it in a table of hashes. */
-const sameKey = (one: string, other: string): string =>
-  `coalesce(CAST(${one}."key" AS VARCHAR), '') = coalesce(CAST(${other}."key" AS VARCHAR), '')
-    AND (${one}."key" IS NULL) = (${other}."key" IS NULL)`;
-
 function withPercentiles(
   figures: string,
   { from, width }: BinnedDurations,
@@ -142,13 +137,14 @@ function withPercentiles(
   const found = percentiles
     .map((name) => `${percentileOf(shares[name], width)} / 1000 AS ${name}`)
     .join(', ');
-  const columns = [
-    ...plain.map((name) => `plain.${name}`),
-    ...percentiles.map((name) => `durations.${name}`),
-  ];
-  return `SELECT plain."key", ${columns.join(', ')} FROM (${figures}) AS plain
-    LEFT JOIN (SELECT "key", ${found} FROM ${cumulated(histogram, ['"key"'])} GROUP BY "key") AS durations
-    ON ${sameKey('durations', 'plain')}`;
+  // Not joined: PostgreSQL takes groups for few, and would compare each with each.
+  const none = (names: readonly string[]): string =>
+    names.map((name) => `CAST(NULL AS DOUBLE PRECISION) AS ${name}`).join(', ');
+  const figure = [...plain, ...percentiles].map((name) => `max(${name}) AS ${name}`).join(', ');
+  return `SELECT "key", ${figure} FROM (
+      SELECT "key", ${plain.join(', ')}, ${none(percentiles)} FROM (${figures}) AS plain
+      UNION ALL SELECT "key", ${none(plain)}, ${found} FROM ${cumulated(histogram, ['"key"'])} GROUP BY "key") AS parts
+    GROUP BY "key"`;
 }
 
 /** How many groups there are. `rows`: of the page; one beyond the last group has none. */
