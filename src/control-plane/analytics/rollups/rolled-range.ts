@@ -21,14 +21,8 @@ export interface DaysInWeeks {
   readonly otherDays: readonly Stretch[];
 }
 
-/** Shorter ranges have buckets of hours or minutes. */
-const longMs = 14 * dayMs;
-
 /** Cells are of workspaces: they have nothing of single keys, nor of what other filters leave. */
-export function isAboutCells(
-  { sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>,
-  range: TimeRange,
-): boolean {
+export function isAboutCells({ sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>): boolean {
   const {
     at: _,
     metadata,
@@ -42,7 +36,6 @@ export function isAboutCells(
   const bounds = [totalTokens, inputTokens, outputTokens, cost, weightedFeedback];
   return (
     sight.keys === null &&
-    range.max - range.min > longMs &&
     Object.keys(metadata).length === 0 &&
     bounds.every(({ min, max }) => min === undefined && max === undefined) &&
     Object.values(lists).every((values) => values.length === 0)

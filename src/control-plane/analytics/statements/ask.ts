@@ -57,7 +57,7 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
 }
 
 async function askCache(question: CacheQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
-  const counted = await CountedRequests.of(question, database, rangeOf(question));
+  const counted = await CountedRequests.of(question, database, rangeOf(question), 'groups');
   const values = new Placeholders();
   const [row] = await database.rows(
     `SELECT ${sumColumns(counted, cacheSums)} FROM ${counted.from('none', values, cacheSums)}`,

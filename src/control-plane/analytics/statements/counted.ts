@@ -45,6 +45,9 @@ const hasName = (by: CountedBy): by is ByMetadata => typeof by === 'object';
 /** A range that includes all times. */
 const anyTime: TimeRange = { min: -8.64e15, max: 8.64e15 };
 
+/** What cells are wanted for: points of days, those and the users of the whole range, or the whole range alone. */
+type CellUse = 'points' | 'users' | 'groups';
+
 /** What figures are added up from: requests one by one, or cells of whole days and the requests of the other times. */
 export class CountedRequests {
   constructor(
@@ -64,15 +67,17 @@ export class CountedRequests {
     question: AboutRequests,
     database: AnalyticsDatabase,
     range: TimeRange | null,
-    usesWeeks = false,
+    use: CellUse = 'points',
   ): Promise<CountedRequests> {
-    const width = range === null ? dayMs : bucketWidth(range);
-    if (range === null || !isAboutCells(question, range))
+    const width = range === null || use === 'groups' ? dayMs : bucketWidth(range);
+    // Shorter ranges have points of hours or minutes.
+    if (range === null || width !== dayMs || !isAboutCells(question))
       return new CountedRequests(question, database, null, width);
     const { first, last } = wholeDays(range);
+    if (last < first) return new CountedRequests(question, database, null, width);
     const [days, weeks] = await Promise.all([
       database.rolledDays(first, last, 'groups'),
-      usesWeeks ? database.rolledWeeks?.(first, last) : [],
+      use === 'points' ? [] : database.rolledWeeks?.(first, last),
     ]);
     return new CountedRequests(question, database, rolledRange(range, days, weeks), width);
   }
@@ -85,7 +90,7 @@ export class CountedRequests {
     range: TimeRange | null,
   ): Promise<CountedRequests> {
     const times = range ?? anyTime;
-    const rolled = isAboutCells(question, times) ? await daysOfValues(question, database, name, times) : null;
+    const rolled = isAboutCells(question) ? await daysOfValues(question, database, name, times) : null;
     if (rolled !== null) return new CountedRequests(question, database, rolled, dayMs);
     const values = new Placeholders();
     const where = conditionsOf(question, values, database);
@@ -254,6 +259,7 @@ async function daysOfValues(
   times: TimeRange,
 ): Promise<RolledRange | null> {
   const { first, last } = wholeDays(times);
+  if (last < first) return null;
   const rolled = await database.rolledDays(first, last, 'values');
   return rolledRange(times, await daysWithValues(rolled, name, sight, database));
 }

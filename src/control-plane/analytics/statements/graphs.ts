@@ -15,8 +15,8 @@ export interface GraphShape {
 
 /** A statement of rows with `part`, `bucket` and figures. */
 export interface GraphStatement {
-  /** Does it read cells of weeks? */
-  readonly usesWeeks?: boolean;
+  /** `points` unless given. */
+  readonly use?: 'users';
   /** A subquery with `bucket`, `key` and what figures are made of. */
   from(counted: CountedRequests, values: Placeholders): string;
   /** `from`: the same with `part`, the number of the series. */
@@ -31,7 +31,7 @@ export async function askGraph(
   shape: GraphShape,
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
-  const counted = await CountedRequests.of(question, database, question.range, statement.usesWeeks);
+  const counted = await CountedRequests.of(question, database, question.range, statement.use);
   const parts = await seriesParts(question, counted);
   const values = new Placeholders();
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
@@ -94,7 +94,7 @@ function ofUsers(sums: readonly SumName[]): GraphStatement {
   let isCounted = false;
   const { from, of } = ofSums('user', sums);
   return {
-    usesWeeks: true,
+    use: 'users',
     from(counted, values) {
       const users = counted.users(values);
       isCounted = users !== null;

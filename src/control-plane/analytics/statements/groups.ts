@@ -72,7 +72,7 @@ async function countedFor(
 ): Promise<CountedRequests> {
   const by = countedBy(question.by);
   const range = rangeOf(question);
-  if (typeof by !== 'object') return CountedRequests.of(question, database, range, true);
+  if (typeof by !== 'object') return CountedRequests.of(question, database, range, 'groups');
   return hasPercentiles
     ? new CountedRequests(question, database, null, dayMs)
     : CountedRequests.ofValues(question, database, by.metadata, range);
