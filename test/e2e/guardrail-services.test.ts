@@ -63,7 +63,6 @@ describe('guardrails of a running gateway that ask services', function () {
   }
 
   it('ask a webhook once for a request of several messages', async () => {
-    const before = service.asked.length;
     const messages = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));
     const { status, text } = await send(
       ...([
@@ -75,7 +74,7 @@ describe('guardrails of a running gateway that ask services', function () {
       { input_guardrails: [{ 'default.webhook': { webhookURL: service.url } }] },
     );
     expect(status, text).to.equal(200);
-    expect(service.asked.length - before).to.equal(1);
+    expect(service.asked.splice(0)).to.have.length(1);
   });
 
   it('store credentials of partners as the page shows it', async () => {
