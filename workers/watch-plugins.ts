@@ -1,13 +1,16 @@
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
-/** Watches the main thread of a data worker with custom plugins, and reports to the control process when it is blocked. */
+/**
+ * Watches the main thread of a data worker with custom plugins, and reports to the control process when it is blocked. In
+ * `headgate plugin test` and its like it ends the process, which could not end itself.
+ */
 interface Watched {
   readonly marks: SharedArrayBuffer;
   readonly names: SharedArrayBuffer;
   readonly nameBytes: number;
-  /** Descriptor of the pipe to the control process. */
-  readonly pipe: number;
+  /** Descriptor of the pipe to the control process. null: there is none, the process is ended. */
+  readonly pipe: number | null;
 }
 
 const { marks: memory, names, nameBytes, pipe } = workerData as Watched;
@@ -18,6 +21,8 @@ const lookMs = 50;
 const stallMs = { computing: 700, waiting: 5000 };
 /** While a plugin is imported or set up it may take longer: nothing else can be done meanwhile. */
 const setUpMs = 5000;
+/** Milliseconds of the processor after which a process is ended: loading this program takes a second of them. */
+const endMs = 8000;
 
 function nameOf(number: number): readonly string[] {
   const bytes = Buffer.from(new Uint8Array(names, (number - 1) * nameBytes, nameBytes));
@@ -50,6 +55,10 @@ function look(): void {
   const ms = performance.now() - since;
   if (ms < stallMs.computing) return;
   const { user, system } = process.cpuUsage(cpu);
+  if (pipe === null) {
+    if ((user + system) / 1000 >= endMs) endProcess();
+    return;
+  }
   const isComputing = (user + system) / 1000 >= stallMs.computing * 0.8;
   if (!isComputing && ms < stallMs.waiting) return;
   const found = suspects().map(nameOf);
@@ -58,6 +67,13 @@ function look(): void {
   isReported = true;
   const hooks = found.map(([plugin, hook]) => ({ plugin, hook }));
   writeSync(pipe, `${JSON.stringify({ ms: Math.round(ms), hooks })}\n`);
+}
+
+function endProcess(): void {
+  const [found] = suspects().map(nameOf);
+  const where = found === undefined ? '' : ` in ${found[1]} of ${found[0]}`;
+  writeSync(2, `headgate: the plugin does not come to an end${where}: it computed for ${endMs / 1000} s.\n`);
+  process.kill(process.pid, 'SIGKILL');
 }
 
 setInterval(look, lookMs);

@@ -1,4 +1,5 @@
 import type { Plugin } from '../common/plugin-host/plugin.js';
+import { LateHookError } from '../data-plane/pipeline/plugins/custom-stage.js';
 import { openPlugin } from './harness.js';
 import type { InjectedRequest, LogLine } from './kit-types.js';
 
@@ -23,18 +24,27 @@ const formats: readonly (readonly [string, string])[] = [
 ];
 const noStream = new Set(['embeddings']);
 
+/** Milliseconds that a hook may wait: the simulated provider answers at once. */
+const mostMs = 5000;
+
 /**
  * Sends the sample's request, whole and as a stream; without a body of its own, a short one in every format. Statuses are not
- * judged, since a plugin may refuse; what it does wrong is.
+ * judged, since a plugin may refuse; what it does wrong is. After a hook that waits for too long nothing more is sent.
  */
-export async function tryPlugin(plugin: Plugin, options: unknown, sample: InjectedRequest): Promise<Tried[]> {
-  const opened = await openPlugin(plugin, options);
+export async function tryPlugin(
+  plugin: Plugin,
+  options: unknown,
+  sample: InjectedRequest,
+  hookTimeoutMs = mostMs,
+): Promise<Tried[]> {
+  const opened = await openPlugin(plugin, options, { hookTimeoutMs });
   try {
     const tried: Tried[] = [];
     for (const [name, request] of requestsOf(sample)) {
       const { status, outcome, calls, log } = await opened.inject(request);
       const refusal = outcome.error === null ? null : `${outcome.error}: ${outcome.message}`;
       tried.push({ request: name, status, refusal, calls: calls.length, faults: faultsOf(log) });
+      if (log.some(({ fields }) => fields['err'] instanceof LateHookError)) break;
     }
     return tried;
   } finally {

@@ -203,6 +203,17 @@ describe('headgate plugin', () => {
     );
   });
 
+  it('test sends nothing more after a hook that waits for too long', async () => {
+    const waiting = definePlugin({
+      name: 'waiting',
+      options: {},
+      setup: () => ({ request: () => new Promise<undefined>(() => {}) }),
+    });
+    const tried = await tryPlugin(waiting, {}, {}, 100);
+    expect(tried).to.have.length(1);
+    expect(tried[0]!.faults[0]).to.match(/took longer than 100 ms/);
+  });
+
   it('bench prints what each hook costs a whole answer and a stream', async function () {
     this.timeout(20_000);
     const bench = () => benchPlugin({ plugin: busy, options: { turns: 5000 }, request: {}, seconds: 0.2 });

@@ -67,6 +67,8 @@ async function check(folder: string | undefined, options: PluginOptions): Promis
 async function checkedAt(folder: string | undefined, { sample }: PluginOptions): Promise<Checked> {
   const { pluginFile } = await import('../../plugin-kit/plugin-file.js');
   const { checkPlugin } = await import('../../plugin-kit/check/check-plugin.js');
+  const { endWithEndlessPlugin } = await import('../../process/worker/watch/watch-plugins.js');
+  endWithEndlessPlugin();
   const file = orCliError(() => pluginFile(folder ?? '.'));
   const checked = await checkPlugin(file, sample ?? null);
   if (isRefused(checked)) process.exitCode = 1;

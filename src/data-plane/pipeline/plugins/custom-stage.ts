@@ -145,7 +145,7 @@ function written(x: Exchange, answer: unknown): unknown {
 }
 
 /** A hook did not keep its promise in time. */
-class LateHookError extends GatewayError {
+export class LateHookError extends GatewayError {
   constructor(plugin: string, hook: HookName, ms: number) {
     super(
       'internal',

@@ -13,13 +13,21 @@ let isWatched = false;
 
 /** From now on the control process gets a report when a plugin blocks this thread. For workers with custom plugins. */
 export function watchPlugins(): void {
-  if (isWatched || !isPipe()) return;
+  if (!isWatched && isPipe()) watch(stallPipe);
+}
+
+/** From now on a plugin that computes without end ends this process, with a line that names the hook. For commands. */
+export function endWithEndlessPlugin(): void {
+  if (!isWatched) watch(null);
+}
+
+function watch(pipe: number | null): void {
   isWatched = true;
   beatHooks();
   setInterval(beatHooks, beatMs).unref();
   const module = threadModule('../../../../workers/watch-plugins', import.meta.url);
   new Worker(fileURLToPath(module), {
-    workerData: { ...hookMemory, pipe: stallPipe },
+    workerData: { ...hookMemory, pipe },
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   }).unref();
 }
