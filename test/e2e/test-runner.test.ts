@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -10,6 +10,8 @@ const root = resolve(import.meta.dirname, '../..');
 interface Failure {
   readonly title: string;
   readonly isTimeLimit: boolean;
+  /** As mocha prints it. */
+  readonly list: string;
 }
 
 interface Result {
@@ -157,7 +159,7 @@ describe('the runner of the tests', function () {
   it('runs lanes one after another in one process, and starts another where a test has ended it', async () => {
     const runner = new LaneRunner({ words: ['--no-color'], slot: 0, timeScale: 1 });
     const write = (text: string): string => {
-      const file = join(folder, `${++runs}.test.ts`);
+      const file = join(folder, `${++runs}.test.mjs`);
       writeFileSync(file, `describe('a suite', () => {${text}});`);
       return relative(root, file);
     };
@@ -191,7 +193,7 @@ describe('the runner of the tests', function () {
   it('names what a test has left open, and the lane', async () => {
     const runner = new LaneRunner({ words: [], slot: 0, timeScale: 0.1 });
     for (const text of ['', 'setTimeout(() => {}, 600_000)', '']) {
-      const file = join(folder, `${++runs}.test.ts`);
+      const file = join(folder, `${++runs}.test.mjs`);
       writeFileSync(file, `it('is there', () => void ${text || 0});`);
       const lane = { name: `lane ${text === '' ? runs : 'of the timer'}`, files: [relative(root, file)] };
       expect(await runner.run(lane, join(folder, `${runs}.json`))).to.include({ passes: 1, problem: null });
@@ -265,7 +267,7 @@ describe('the runner of the tests', function () {
     await pause(100);
     expect(scales).to.have.length(many);
 
-    const file = join(folder, `${++runs}.test.ts`);
+    const file = join(folder, `${++runs}.test.mjs`);
     writeFileSync(
       file,
       `it('waits', async () => {
@@ -278,6 +280,26 @@ describe('the runner of the tests', function () {
     runner.setTimeScale(7);
     expect(await ran).to.include({ passes: 1, failures: 0 });
     expect(await runner.close()).to.deep.equal([]);
+  });
+
+  it('loads what was built, and names the lines of the sources', async () => {
+    const file = join(folder, `${++runs}.test.mjs`);
+    const source = join(root, 'src/control-plane/tokens/parsed-token');
+    writeFileSync(
+      file,
+      `import { parseToken } from ${JSON.stringify(`${source}.js`)};
+      it('throws', () => parseToken(null));`,
+    );
+    const runner = new LaneRunner({ words: ['--no-color'], slot: 0, timeScale: 1 });
+    const { failed } = await runner.run(
+      { name: 'a lane', files: [relative(root, file)] },
+      join(folder, `${runs}.json`),
+    );
+    expect(await runner.close()).to.deep.equal([]);
+    const line = readFileSync(`${source}.ts`, 'utf8')
+      .split('\n')
+      .findIndex((text) => text.includes('isTokenForm(text)'));
+    expect(failed[0]?.list).to.include(`(src/control-plane/tokens/parsed-token.ts:${line + 1}:`);
   });
 
   it('measures a scale that is never below 1, and at most 10', async () => {

@@ -394,7 +394,7 @@ describe('a token counter', () => {
 
   it('answers null at its deadline, and counts what waits and what comes next', async () => {
     // In that time a thread that was ended begins again, and counts what waits.
-    const deadlineMs = Math.min(12_000, scaled(4000));
+    const deadlineMs = Math.min(12_000, scaled(2000));
     counter = createTokenCounter({ maxQueue: 4, deadlineMs });
     expect(await counter.count(job('warm up'))).not.to.equal(null);
     const began = performance.now();

@@ -155,7 +155,7 @@ describe('key sets of organisations', () => {
     now += 31 * second;
     sets.accepted('org', now + hour);
     sets.tick();
-    await settle();
+    await eventually('the old key is removed', async () => removed.length > 0);
     expect(removed).to.deep.equal(['org']);
     expect([await has('one'), await has('two')]).to.deep.equal([false, true]);
     keys = new KeySetUnavailable('it does not answer');

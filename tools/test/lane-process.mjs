@@ -4,10 +4,12 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import Mocha from 'mocha';
 import { root } from '../prepare.mjs';
 import { lingerMs } from './mocha-run.mjs';
 
+// mocha would have `require` try each file first, which knows nothing of the hooks of imports.
+Object.defineProperty(process.features, 'require_module', { value: false });
+const { default: Mocha } = await import('mocha');
 const require = createRequire(import.meta.url);
 const { loadOptions } = require('mocha/lib/cli/options.cjs');
 const { handleRequires } = require('mocha/lib/cli/run-helpers.cjs');

@@ -6,9 +6,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { root } from '../prepare.mjs';
-import { killGroup, lingerMs, nodeOptions, nothing, running } from './mocha-run.mjs';
+import { killGroup, lingerMs, nothing, running } from './mocha-run.mjs';
 
 const program = join(root, 'tools/test/lane-process.mjs');
+/** As .mocharc.json has them, but for tsx. */
+const nodeOptions = ['--import=./tools/test/built-modules.mjs', '--disable-proto=delete'];
 
 export class LaneRunner {
   #slot;

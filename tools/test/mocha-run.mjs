@@ -12,7 +12,7 @@ export const lingerMs = 20_000;
 /** What bin/mocha.js starts as a second process where there are options of Node. */
 const mocha = createRequire(import.meta.url).resolve('mocha/lib/cli/cli.js');
 const config = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'));
-export const nodeOptions = config['node-option'].map((option) => `--${option}`);
+const nodeOptions = config['node-option'].map((option) => `--${option}`);
 const reporter = join(root, 'tools/test/reporter.cjs');
 export const nothing = {
   ...{ passes: 0, failures: 0, pending: 0, seconds: 0 },

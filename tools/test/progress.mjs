@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../prepare.mjs';
 
+/** Seconds of the processor by file, of the last run, those that took most first. Written to be read. */
+const processorFile = join(root, 'dist', 'test-processor.json');
 /** Kept beside the build, and not committed: seconds by file, of the last time that each ran. */
 const durationsFile = join(root, 'dist', 'test-durations.json');
 /** The same for a first run, committed: it would not know which lanes are long, and begins with these. */
@@ -21,9 +23,17 @@ export function readDurations() {
 }
 
 export function keepDurations(before, now) {
-  const rounded = Object.fromEntries(Object.entries(now).map(([file, s]) => [file, Number(s.toFixed(2))]));
-  writeFileSync(durationsFile, `${JSON.stringify({ ...before, ...rounded }, null, 1)}\n`);
+  keep(durationsFile, { ...before, ...rounded(now) });
 }
+
+export function keepProcessor(now) {
+  const most = Object.entries(rounded(now)).sort(([, one], [, other]) => other - one);
+  keep(processorFile, Object.fromEntries(most));
+}
+
+const rounded = (seconds) =>
+  Object.fromEntries(Object.entries(seconds).map(([file, s]) => [file, Number(s.toFixed(2))]));
+const keep = (file, seconds) => writeFileSync(file, `${JSON.stringify(seconds, null, 1)}\n`);
 
 export const expectedFileSeconds = (file, durations) =>
   durations[file] ?? unknownFileSeconds[file.split('/')[1]];

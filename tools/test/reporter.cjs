@@ -1,7 +1,8 @@
 // mocha's spec reporter, which also writes its results where tools/test/mocha-run.mjs finds them: counts, the seconds of each
 // file with those of the processor, and the failures. Without such a path it is the spec reporter alone.
-const { readFileSync, writeFileSync } = require('node:fs');
-const { relative } = require('node:path');
+const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { SourceMap } = require('node:module');
+const { join, relative } = require('node:path');
 const { format } = require('node:util');
 const { reporters, Runner } = require('mocha');
 
@@ -75,7 +76,22 @@ function processorSeconds() {
 
 const fileOf = ({ file }) => relative(process.cwd(), file ?? '');
 
+/** Do tests load what was built (built-modules.mjs)? The lines in their errors are then those of the build. */
+const isBuilt = process.execArgv.some((flag) => flag.includes('built-modules'));
+
+/** A stack with the lines of the sources. */
+function inSources(stack) {
+  return stack.replace(/(?:file:\/\/)?(\/[^\s():]+)\.[jt]s:(\d+):(\d+)/g, (whole, path, line, column) => {
+    const source = relative(process.cwd(), path).replace(/^dist\//, '');
+    const map = join(process.cwd(), 'dist', `${source}.js.map`);
+    if (!existsSync(map)) return whole;
+    const found = new SourceMap(JSON.parse(readFileSync(map, 'utf8'))).findEntry(line - 1, column - 1);
+    return `${source}.ts:${found.originalLine + 1}:${found.originalColumn + 1}`;
+  });
+}
+
 function described(test) {
+  if (isBuilt && typeof test.err?.stack === 'string') test.err.stack = inSources(test.err.stack);
   const isHook = test.type === 'hook';
   const suite = test.parent?.fullTitle() ?? '';
   return {

@@ -9,7 +9,7 @@ import { measureTimeScale, watchTimeScale } from './calibration.mjs';
 import { LaneRunner } from './lane-runner.mjs';
 import { allLanes, quickLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
-import { keepDurations, Progress, readDurations, sumOf } from './progress.mjs';
+import { keepDurations, keepProcessor, Progress, readDurations, sumOf } from './progress.mjs';
 import { repeatFailures } from './repeats.mjs';
 
 let closing = '0 passed, 1 failed, 0 skipped';
@@ -101,9 +101,10 @@ async function runLanes() {
   // Each was printed as the first of a list of its own.
   for (const [i, { list }] of failed.entries())
     process.stdout.write(list.replace(/^( *)1\)/m, `$1${i + 1})`));
-  const processor = ended.reduce((sum, lane) => sum + sumOf(lane.processor), 0);
+  const processor = Object.assign({}, ...ended.map((lane) => lane.processor));
+  keepProcessor(processor);
   console.log(
-    `\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s, ${processor.toFixed(0)} s of the processor.`,
+    `\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s, ${sumOf(processor).toFixed(0)} s of the processor.`,
   );
   return ended;
 }

@@ -113,10 +113,10 @@ async function createPool(options: JobThreadsOptions): Promise<Piscina> {
   // Loaded with the first job: most gateways have none.
   const { Piscina } = await import('piscina');
   const { module, heapMb, youngMb } = options;
+  // Piscina imports an address: what reads TypeScript from source, its threads inherit from this process.
   const fromSource = module.href.endsWith('.ts');
   const pool = new Piscina({
     filename: fromSource ? module.href : fileURLToPath(module),
-    ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),
     ...(options.workerData === undefined ? {} : { workerData: options.workerData }),
     minThreads: 0,
     maxThreads: options.threads,
