@@ -34,6 +34,8 @@ const rhythms: readonly Rhythm[] = [
 /** Weeks of traffic with a daily and a weekly rhythm and noise, in sums by minute. */
 class Weeks {
   readonly #sums: Float64Array[];
+  /** By their ends: most are asked for a hundred times. */
+  readonly #slots: TrafficSlot[] = [];
 
   constructor(
     { perMinute, spread, hours }: Rhythm,
@@ -74,6 +76,11 @@ class Weeks {
 
   /** The five minutes before a minute. */
   #slot(end: number): TrafficSlot {
+    this.#slots[end] ??= this.#sumsOf(end);
+    return this.#slots[end];
+  }
+
+  #sumsOf(end: number): TrafficSlot {
     const [requests, cost, errors, latencies, costs] = this.#sums.map(
       (sums) => sums[end]! - sums[end - 5]!,
     ) as [number, number, number, number, number];
