@@ -71,7 +71,15 @@ export class Counters {
   /** The clock of windows never goes back: what was taken would count twice, or not at all. */
   #latest = 0;
 
+  /** Called when a window changes, unless another one has since the last `changes()`. */
+  onChange: () => void = () => {};
+
   constructor(readonly options: CountersOptions) {}
+
+  #change(counter: LimitCounter): void {
+    if (this.#changed.size === 0) this.onChange();
+    this.#changed.add(counter);
+  }
 
   now(): number {
     this.#latest = Math.max(this.#latest, (this.options.now ?? Date.now)());
@@ -136,7 +144,7 @@ export class Counters {
       if (counter.window === null) this.#release(counter, worker, amount);
       else if (amount < 0) counter.window.add(counter.window.slotAt(now), -amount);
       else counter.window.add(slot, -amount);
-      this.#changed.add(counter);
+      this.#change(counter);
     }
   }
 
@@ -308,7 +316,7 @@ export class Counters {
     const isWithin = room >= (isBounded ? amount : Math.min(amount, 1));
     const taken = isBounded || room <= 0 ? amount : Math.min(amount, room);
     const slot = counter.slotAt(now);
-    this.#changed.add(counter);
+    this.#change(counter);
     if (counter.window === null) {
       counter.held.set(worker, (counter.held.get(worker) ?? 0) + taken);
       return { taken, extra: 0, slot, validMs: null, isWithin };

@@ -35,6 +35,7 @@ interface Row {
 /** Keeps what windows have counted in `<data dir>/limits.db`, so that a restart does not start them again from 0. */
 export class KeptWindows {
   #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
   #pruned = 0;
   #writing: Promise<void> = Promise.resolve();
 
@@ -55,6 +56,8 @@ export class KeptWindows {
       });
       const kept = new KeptWindows(database, counters, host);
       await kept.#read();
+      counters.onChange = () => kept.#wait();
+      // What has changed while that was read.
       kept.#wait();
       return kept;
     } catch (error) {
@@ -67,6 +70,7 @@ export class KeptWindows {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#writing;
     await this.#write();
@@ -82,10 +86,12 @@ export class KeptWindows {
   }
 
   #wait(): void {
+    if (this.#isClosed || this.#timer !== null) return;
     this.#timer = setTimeout(() => {
-      this.#writing = this.#write()
-        .catch((error) => this.host.log.error({ err: error }, 'limits.db'))
-        .then(() => this.#wait());
+      this.#timer = null;
+      this.#writing = this.#writing
+        .then(() => this.#write())
+        .catch((error) => this.host.log.error({ err: error }, 'limits.db'));
     }, writeMs).unref();
   }
 

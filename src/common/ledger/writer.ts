@@ -34,9 +34,13 @@ function startOf(pid: number): { ticks: string; state: string } | null {
   }
 }
 
+/** It does not change while this process lives. */
+let boot: string | null = null;
+
 function bootId(): string {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return boot;
   } catch {
     return '';
   }

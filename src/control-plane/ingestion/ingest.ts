@@ -8,10 +8,10 @@ import { BodyIngestion } from './body-ingestion.js';
 import { pruneBodies } from './body-reader.js';
 import type { Ingestion, IngestionOptions } from './ingestion.js';
 import { type Chunk, JournalFile, type LineSink, ReadBuffers } from './journal-file.js';
+import { PassTimer } from './pass-timer.js';
 
 export type { Ingestion, IngestionOptions } from './ingestion.js';
 
-const defaultIntervalMs = 250;
 /** How often the writers that are not children of this process (a former control process's) are checked. */
 const livenessMs = 1000;
 const pruneMs = 60_000;
@@ -69,7 +69,7 @@ class Ingester implements Ingestion {
   #positions: Map<string, number> | null = null;
   #passes: Promise<void> = Promise.resolve();
   firstPass: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | null = null;
+  readonly #timer: PassTimer;
   #stopped = false;
   #livenessAt = 0;
   #prunedAt = 0;
@@ -79,9 +79,10 @@ class Ingester implements Ingestion {
 
   constructor(options: IngestionOptions) {
     this.#options = options;
-    const { dir, ledger } = options;
+    const { dir, ledger, intervalMs } = options;
     const keep = ledger.keepBodies;
     this.#bodies = keep === null ? null : new BodyIngestion({ dir, keep });
+    this.#timer = new PassTimer({ dir, intervalMs, run: () => this.start() });
   }
 
   get behindMs(): number {
@@ -91,13 +92,9 @@ class Ingester implements Ingestion {
   start(): void {
     const pass = this.#enqueue(() => this.#pass(false));
     if (this.#positions === null) this.firstPass = pass;
-    pass.then(() => this.#schedule());
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    const interval = this.#options.intervalMs ?? defaultIntervalMs;
-    this.#timer = setTimeout(() => this.start(), interval).unref();
+    pass.then(() => {
+      if (!this.#stopped) this.#timer.schedule();
+    });
   }
 
   flush(): Promise<void> {
@@ -135,10 +132,10 @@ class Ingester implements Ingestion {
   }
 
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer.stop();
     await this.#passes;
     this.#stopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer.stop();
     await this.#forget();
   }
 
@@ -174,6 +171,7 @@ class Ingester implements Ingestion {
     await this.#deleteFinished();
     const isAll = (await this.#bodies?.pass(this.#positions ?? new Map(), toEnd)) ?? true;
     if (isAll) this.#caughtUpAt = startedAt;
+    else this.#timer.unfinished();
     await this.#prune();
   }
 
@@ -287,6 +285,7 @@ class Ingester implements Ingestion {
       const reported = this.#reported.get(file.name) ?? 0;
       const chunk: Chunk | null = await file.read(sink, this.#buffers, reported);
       if (chunk === null) return;
+      this.#timer.read(chunk.settled);
       for (const intent of fresh) intent.text ??= chunk.textAt(intent.offset);
       await this.#apply(writer, {
         ...nothing,

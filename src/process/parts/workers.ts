@@ -68,7 +68,9 @@ export const workersPart: ProcessPart<
     });
     const apply: ApplyPlugins = (insert, mayEnd) => workers.plugins.change(insert, mayEnd);
     workers.plugins.onStall(({ hooks }) => plugins.stalled(hooks, apply));
-    plugins.watch(apply, () => secrets.fill(reread?.().plugins ?? settings.plugins));
+    // Without plugins, and without a file that could name some, nothing can change.
+    if (settings.plugins.insert.length > 0 || reread !== null)
+      plugins.watch(apply, () => secrets.fill(reread?.().plugins ?? settings.plugins));
     return { port, plugins };
   },
   async stop({ settings, workers, plugins }) {

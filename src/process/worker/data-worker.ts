@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { FromControl, FromWorker, WorkerInit } from '../../common/ipc/messages.js';
 import type { InsertedPlugin } from '../../common/plugin-host/files/inserted.js';
@@ -15,6 +14,7 @@ import type { DirectoryGiven } from './parts/directory.js';
 import type { PipelineGiven } from './parts/pipeline.js';
 import type { TransportGiven } from './parts/transport.js';
 import { retire } from './retire.js';
+import { LoopDelay } from './watch/loop-delay.js';
 import { MemoryWatch } from './watch/watch-memory.js';
 import { watchPlugins } from './watch/watch-plugins.js';
 import { workerParts } from './worker-parts.js';
@@ -201,23 +201,19 @@ process.on('unhandledRejection', (reason) => {
   );
 });
 
-const resolutionMs = 10;
-const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-delay.enable();
+const beatMs = 1000;
+const delay = new LoopDelay(beatMs);
 function beat(): void {
-  // The histogram has whole intervals between two ticks of its timer; the excess over the timer's own interval is the
-  // delay.
-  const loopDelayMs = Math.max(0, delay.percentile(99.9) / 1e6 - resolutionMs);
   const { dropped = 0, droppedBodies = 0 } = worker?.pipeline.journal ?? {};
   post({
     t: 'beat',
     inFlight: worker?.transport.inFlight ?? 0,
-    loopDelayMs,
+    loopDelayMs: delay.look(),
     dropped: { records: dropped, bodies: droppedBodies, lines: worker?.droppedLines() ?? 0 },
     metrics: worker?.metrics.read() ?? [],
     memory: memory.sample(),
   });
 }
-setInterval(beat, 1000).unref();
+setInterval(beat, beatMs).unref();
 
 post({ t: 'up' });
