@@ -71,7 +71,7 @@ const maintain = (client: pg.Client) => client.query('ANALYZE');
 async function print(client: pg.Client): Promise<void> {
   const found = await client.query<{ line: string }>(
     `SELECT relname || ': ' || pg_size_pretty(pg_table_size(oid)) || ', indexes ' || pg_size_pretty(pg_indexes_size(oid)) AS line
-       FROM pg_class WHERE relkind = 'r' AND relname LIKE 'day\\_%'
+       FROM pg_class WHERE relkind = 'r' AND relname ~ '^(day|week)_'
      UNION ALL SELECT 'the whole database: ' || pg_size_pretty(pg_database_size('${name}'))`,
   );
   for (const { line } of found.rows) console.log(`  ${line}`);
@@ -96,8 +96,11 @@ async function main(): Promise<void> {
   const rollups = new PostgresRollups((work) => ledger.statements.apart(work));
   const began = performance.now();
   const made = await rollups.rollUp(end);
-  if (made > 0) {
-    console.log(`${made} days rolled up in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  const weeks = await rollups.rollUpWeeks();
+  if (made + weeks > 0) {
+    console.log(
+      `${made} days and ${weeks} weeks rolled up in ${((performance.now() - began) / 1000).toFixed(0)} s`,
+    );
     await maintain(client);
   }
   await print(client);

@@ -131,7 +131,10 @@ describe('analytics', function () {
         const analytics = new PostgresAnalytics(shared.statements);
         const rollups = new PostgresRollups((work) => shared.statements.apart(work));
         ask = (question) => analytics.ask(question);
-        rollUp = () => rollups.rollUp(start + 3 * spanMs);
+        rollUp = async () => {
+          await rollups.rollUp(start + 3 * spanMs);
+          await rollups.rollUpWeeks();
+        };
         cellsOfValues = async (org) => numbersOf(await shared.statements.read(countCells(org), []));
       }
       for (let from = 0; from < rows.length; from += 2000)

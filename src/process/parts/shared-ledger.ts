@@ -37,7 +37,12 @@ export async function openSharedLedger({
     onProblem: (error) => log.warn({ err: error }, 'ledger'),
   });
   const rollups = new PostgresRollups((work) => ledger.statements.apart(work));
-  ledger.beforeExpiry = () => rollups.rollUp(Date.now());
+  ledger.beforeExpiry = async () => {
+    const days = await rollups.rollUp(Date.now());
+    // Rows may be deleted without them.
+    await rollups.rollUpWeeks().catch((err: unknown) => log.warn({ err }, 'weeks could not be rolled up'));
+    return days;
+  };
   try {
     await prepared(ledger, dataDir, log);
     return ledger;

@@ -44,9 +44,7 @@ export class PostgresRollups {
 
   /** Resolves with how many days were made. */
   rollUp(now: number): Promise<number> {
-    return this.inConnection(async (connection) => {
-      if (!this.#isPrepared) await prepare(connection);
-      this.#isPrepared = true;
+    return this.#prepared(async (connection) => {
       const today = Math.floor(now / dayMs);
       const { rows } = await connection.query<{ name: string }>(
         `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -62,12 +60,27 @@ export class PostgresRollups {
         await rollUpOne(connection, day);
         made++;
       }
-      const changed = await connection.query<{ day: number }>(changedWeeks);
-      for (const { day } of changed.rows)
+      return made;
+    });
+  }
+
+  /** Of weeks whose days are all rolled up: without them, questions read these. Resolves with how many were made. */
+  rollUpWeeks(): Promise<number> {
+    return this.#prepared(async (connection) => {
+      const { rows } = await connection.query<{ day: number }>(changedWeeks);
+      for (const { day } of rows)
         await transaction(connection, 'REPEATABLE READ', async () => {
           for (const statement of rollUpWeek(day)) await connection.query(statement);
         });
-      return made;
+      return rows.length;
+    });
+  }
+
+  #prepared<T>(work: (connection: WorkConnection) => Promise<T>): Promise<T> {
+    return this.inConnection(async (connection) => {
+      if (!this.#isPrepared) await prepare(connection);
+      this.#isPrepared = true;
+      return work(connection);
     });
   }
 }
