@@ -25,7 +25,9 @@ describe('the stored tree of methods', () => {
           nested: {
             b: {
               nested: {
-                Thing: { fields: { name: string(1), part: { type: 'Part', id: 2 }, at: { type: 'c.Mark', id: 3 } } },
+                Thing: {
+                  fields: { name: string(1), part: { type: 'Part', id: 2 }, at: { type: 'c.Mark', id: 3 } },
+                },
                 Part: { fields: { number: string(1) } },
                 Tree: { fields: { name: string(1), trees: { rule: 'repeated', type: 'Tree', id: 2 } } },
                 BrokenThing: { fields: { part: { type: 'Nothing', id: 1 } } },
