@@ -62,7 +62,7 @@ describe('logs and feedback over REST', () => {
     return row;
   };
 
-  it('shows one log to clients that say how it is kept', async () => {
+  it('accepts the query fields that name how a log is kept, and refuses others', async () => {
     await chat({ 'x-gateway-trace-id': 'path-format' });
     const { id, created_at: time } = (await rowsOf('path-format', 1))[0];
     for (const query of ['path_format=v1', `path_format=v2&created_at=${time}`, 'type=hooks'])

@@ -19,7 +19,7 @@ export interface PassTimerOptions {
   readonly run: () => void;
 }
 
-/** Says when the next pass over the journals begins. */
+/** Decides when the next pass over the journals begins. */
 export class PassTimer {
   readonly #usualMs: number;
   readonly #longMs: number;

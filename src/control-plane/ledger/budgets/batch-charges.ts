@@ -86,7 +86,7 @@ function packedCharges(packed: PackedRows): ChargedRow[] {
   });
 }
 
-/** A charge that a row had: its text up to the amount, and what that says. */
+/** A charge that a row had: its text up to the amount, and the counter that the text names. */
 interface SeenCharge {
   readonly text: Buffer;
   readonly counter: SummedCounter;

@@ -22,7 +22,7 @@ const isReached = `(threshold IS NOT NULL AND used >= threshold
     AND NOT (threshold_alert_of IS NOT NULL AND threshold_alert_of = threshold AND "limit" <= coalesce(threshold_alert_limit, 0)))
   OR (used >= "limit" AND (exhausted_alert_of IS NULL OR exhausted_alert_of <> "limit"))`;
 
-export type Counter = Pick<CounterRow, keyof typeof counterColumns>;
+export type ChargedCounter = Pick<CounterRow, keyof typeof counterColumns>;
 
 const chargedNames = [
   ...(['id', 'starts_at', 'used', 'resets'] as const),

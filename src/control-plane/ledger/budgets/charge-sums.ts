@@ -1,4 +1,4 @@
-import { type Counter, changingCount, counterNames } from './charge-statements.js';
+import { type ChargedCounter, changingCount, counterNames } from './charge-statements.js';
 import type { KnownBudget, KnownBudgets } from './known-budgets.js';
 
 /** What the row of a charge has. */
@@ -92,7 +92,7 @@ export class SummedCounter {
     addAmount(this.byHour, hour, amount);
   }
 
-  get row(): Counter {
+  get row(): ChargedCounter {
     const { known, workspace, startsAt, endsAt, limit, threshold, used } = this;
     return { ...known.name, workspace, starts_at: startsAt, ends_at: endsAt, limit, threshold, used };
   }

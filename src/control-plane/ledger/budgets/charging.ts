@@ -1,7 +1,7 @@
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { LedgerBatch } from '../ledger.js';
 import { type CounterEvent, writeAlerts } from './alert-rows.js';
-import type { Charged, ChargeParameters, ChargeStatements, Counter } from './charge-statements.js';
+import type { Charged, ChargedCounter, ChargeParameters, ChargeStatements } from './charge-statements.js';
 import type { ChargeSums, SummedCounter } from './charge-sums.js';
 import type { CounterRow } from './counter-rows.js';
 import { markWritten } from './known-budgets.js';
@@ -120,7 +120,7 @@ async function alert(
   statements: ChargeStatements,
   step: Step,
   charged: readonly Charged[],
-  counters: ReadonlyMap<string, Counter>,
+  counters: ReadonlyMap<string, ChargedCounter>,
   now: number,
 ): Promise<void> {
   const events: CounterEvent[] = [];
