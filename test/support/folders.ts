@@ -46,12 +46,12 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/common/threads',
-    holds: 'threads that run jobs, with their queue and deadlines',
+    holds: 'threads that run jobs, with their queue and deadlines; other work with a deadline',
     imports: [],
   },
   {
     path: 'src/common/http',
-    holds: 'headers, addresses, limits of connections, and deadlines of calls',
+    holds: 'headers, addresses, and limits of connections',
     imports: ['src/common/core', 'src/common/plugin-host'],
   },
   {
@@ -279,7 +279,7 @@ export const folders: readonly Folder[] = [
     holds: 'alerts of budgets: who gets them, and the webhook',
     imports: [
       'src/common/core',
-      'src/common/http',
+      'src/common/threads',
       'src/common/access',
       'src/common/plugin-host',
       'src/common/ledger',
@@ -313,7 +313,7 @@ export const folders: readonly Folder[] = [
     holds: 'what of requests goes to other systems: metrics, spans, log sinks',
     imports: [
       'src/common/core',
-      'src/common/http',
+      'src/common/threads',
       'src/common/text',
       'src/common/vocabulary',
       'src/common/plugin-host',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Secret } from '../../common/access/secret.js';
-import { withDeadline } from '../../common/http/deadline.js';
 import type { SentAlert } from '../../common/ledger/alerts.js';
+import { withDeadline } from '../../common/threads/deadline.js';
 import { alertMessage } from './message.js';
 
 /** Where alerts are sent, and what they are signed with. */

@@ -1,6 +1,6 @@
-import { withDeadline } from '../../common/http/deadline.js';
 import { type LogSinkSettings, logSinkName, readLogSinks } from '../../common/settings/log-sinks.js';
 import type { Settings } from '../../common/settings/settings.js';
+import { withDeadline } from '../../common/threads/deadline.js';
 import type { LedgerFollower } from '../../control-plane/telemetry/sinks/follower.js';
 import type { LineOf, LogSink } from '../../control-plane/telemetry/sinks/sink.js';
 import { version } from '../node/version.js';

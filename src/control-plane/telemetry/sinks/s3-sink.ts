@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { withDeadline } from '../../../common/http/deadline.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
+import { withDeadline } from '../../../common/threads/deadline.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
 const usualRows = 5000;
