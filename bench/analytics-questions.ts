@@ -22,6 +22,9 @@ const about = (filters: Partial<LogFilters>, ms: number, max: number) => {
   return { range, sight, filters: { ...allLogs, ...filters, at: range } };
 };
 
+/** Those that requests for groups by a column may name. */
+const columnsOfGroups = groupFigures.filter((name) => !name.includes('feedback'));
+
 export function questions(
   filters: Partial<LogFilters>,
   ms: number,
@@ -38,7 +41,10 @@ export function questions(
   all.push(['cache', { kind: 'cache', ...of }]);
   const page = { orderBy: 'requests', isDescending: true, offset: 0, limit: 50, hasTotal: true } as const;
   for (const column of Object.keys(groupColumns) as GroupName[])
-    all.push([`groups ${column}`, { kind: 'groups', by: { column }, figures: groupFigures, ...page, ...of }]);
+    all.push([
+      `groups ${column}`,
+      { kind: 'groups', by: { column }, figures: columnsOfGroups, ...page, ...of },
+    ]);
   all.push(['groups users', { kind: 'groups', by: { user: true }, figures: ['cost'], ...page, ...of }]);
   all.push([
     'groups metadata',

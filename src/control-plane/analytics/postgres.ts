@@ -1,4 +1,4 @@
-import type { Analytics, AnalyticsQuestion, AnswerTo, TimeRange } from './question.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
@@ -73,11 +73,12 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return askDatabase(question, this);
   }
 
-  source(times: TimeRange | null = null): string {
-    return times === null ? requests : PostgresAnalytics.sourceOf(times.min, times.max + 1);
+  /** Feedback is looked up for each request: joined, it may be added up again for each, where PostgreSQL expects few requests. */
+  source(): string {
+    return requests;
   }
 
-  /** Of one stretch of time, up to the moment before `to`: feedback is added up once, in place of for each request. */
+  /** The same of one stretch of time, up to the moment before `to`: feedback is added up once. */
   static sourceOf(from: number, to: number): string {
     const given = `LEFT JOIN (SELECT org, row_id, count(*) AS count, ${weighted} AS value, sum(${weight}) AS weight
       FROM feedbacks WHERE row_at >= ${from} AND row_at < ${to} GROUP BY 1, 2) AS given

@@ -102,18 +102,12 @@ export class CountedRequests {
     return this.rolled === null && !this.isByText ? sums : sumsOfCells;
   }
 
-  /** The times that the question is about; null: it has no beginning or no end. */
-  get times(): TimeRange | null {
-    const { min, max } = this.question.filters.at;
-    return min === undefined || max === undefined ? null : { min, max };
-  }
-
   /** A subquery with `bucket`, `key` and what the expressions of `sums` for `wanted` name. */
   from(by: CountedBy, values: Placeholders, wanted: readonly CellSum[]): string {
     const { database, question, rolled } = this;
     const bucket = `${database.divided('"at"', this.width)} AS bucket`;
     if (rolled === null) {
-      const from = `${database.source(this.times)} AS requests WHERE ${conditionsOf(question, values, database)}`;
+      const from = `${database.source()} AS requests WHERE ${conditionsOf(question, values, database)}`;
       if (!this.isByText) return this.#keyed(by, from, values, `*, ${bucket}`);
       const texts = `(SELECT metadata${cellSumsOf(wanted)} FROM ${from} GROUP BY metadata) AS texts`;
       return this.#keyed(by, texts, values, `metadata${cellColumnsOf(wanted)}`);
@@ -187,7 +181,7 @@ export class CountedRequests {
       const where = conditionsOf(question, values, database);
       const requests = this.#keyed(
         by,
-        `${database.source(this.times)} AS requests WHERE ${where} AND ${us} IS NOT NULL`,
+        `${database.source()} AS requests WHERE ${where} AND ${us} IS NOT NULL`,
         values,
         '*',
       );
@@ -236,10 +230,8 @@ export class CountedRequests {
       list.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
     // DuckDB reads all rows for times that are joined by OR.
     const parts = times.length <= mostParts ? times.map((one) => [one]) : [times];
-    const spanOf = (list: typeof times): TimeRange => ({ min: list[0]![0], max: list.at(-1)![1] });
     const selects = parts.map(
-      (part) =>
-        `SELECT * FROM ${database.source(spanOf(part))} AS requests WHERE ${where} AND (${within(part)})`,
+      (part) => `SELECT * FROM ${database.source()} AS requests WHERE ${where} AND (${within(part)})`,
     );
     const requests = `(${selects.join(' UNION ALL ')}) AS requests`;
     const from = by === 'score' ? database.scored(requests) : requests;

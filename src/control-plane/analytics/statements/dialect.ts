@@ -1,12 +1,7 @@
-import type { TimeRange } from '../question.js';
-
 /** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
 export interface AnalyticsDatabase {
-  /**
-   * What to select from: a row for each request, with the columns of `requestColumns`. `times`: the statement selects only requests
-   * between these moments.
-   */
-  source(times?: TimeRange | null): string;
+  /** What to select from: a row for each request, with the columns of `requestColumns`. */
+  source(): string;
   /** A subquery of requests with a row for each feedback on them, whose value is `score`. */
   scored(requests: string): string;
   /** Expression: a whole number, 0 at least, divided by another and rounded down. */
