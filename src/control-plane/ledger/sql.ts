@@ -75,7 +75,8 @@ export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> 
       'synchronous = NORMAL',
       'wal_autocheckpoint = 4000',
     ];
-    const writer = await SqliteConnection.open(path, [...shared, 'cache_size = -16000']);
+    // 4 MB: rows and their indexes grow at their ends, so that a larger cache makes a batch no cheaper.
+    const writer = await SqliteConnection.open(path, [...shared, 'cache_size = -4000']);
     await migrate(writer, path, options.onUpgrade ?? (() => {})).catch(async (error) => {
       await writer.close();
       throw error;
