@@ -1,13 +1,18 @@
-import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** Between two ticks of the histogram's timer. Milliseconds. */
 const resolutionMs = 20;
-/** Of the time between two looks: a process that does less has nothing to do. */
+/** Of the time between two looks: a process that has used less of a processor has nothing to do. */
 const busyPart = 0.02;
-/** Milliseconds. So late a look shows that something has kept the loop busy. */
-const lateMs = 20;
+/** Milliseconds. So late a look shows that something has kept the loop. */
+const lateMs = 50;
 /** Looks at a process with nothing to do before measuring ends. */
 const quietLooks = 3;
+
+function usedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 /**
  * How late the event loop is. It is measured while there is something to do: the timer that measures it would otherwise be
@@ -15,7 +20,7 @@ const quietLooks = 3;
  */
 export class LoopDelay {
   readonly #histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  #before: EventLoopUtilization = performance.eventLoopUtilization();
+  #used = usedMs();
   #isMeasuring = false;
   #quiet = 0;
   #lookedAt = performance.now();
@@ -30,10 +35,10 @@ export class LoopDelay {
   /** Milliseconds: the 99.9th percentile of what was measured so far. */
   look(): number {
     const now = performance.now();
-    const used = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(used, this.#before);
-    const isBusy = utilization > busyPart || now - this.#lookedAt > this.everyMs + lateMs;
-    this.#before = used;
+    const used = usedMs();
+    const sinceMs = now - this.#lookedAt;
+    const isBusy = used - this.#used > busyPart * sinceMs || sinceMs > this.everyMs + lateMs;
+    this.#used = used;
     this.#lookedAt = now;
     this.#quiet = isBusy ? 0 : this.#quiet + 1;
     const isMeasuring = isBusy || (this.#isMeasuring && this.#quiet < quietLooks);
