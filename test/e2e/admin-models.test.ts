@@ -36,6 +36,7 @@ describe('models over the administration plane', () => {
     expect(rates.cache_read_input_token?.price).to.equal(cached);
     const unknown = await plane.rest('GET', '/model-configs/pricing/openai/a%2Fb', undefined, { key: null });
     expect([unknown.status, unknown.json.data.errorCode]).to.deep.equal([404, 'AB08']);
+    expect(unknown.json.error).to.equal(unknown.json.data.message);
   });
 
   it('of an integration are those that it names, and the others where it lets them pass', async () => {

@@ -46,6 +46,19 @@ describe('headers in and out', () => {
     return request;
   };
 
+  it('/health answers without a key, to GET and HEAD alone, with an id and the trace of the caller', async () => {
+    for (const path of ['/health', '/v1/health']) {
+      const asked = await fetch(gateway.url + path, { headers: { 'x-gateway-trace-id': 'probe-1' } });
+      expect([asked.status, await asked.json()]).to.deep.equal([200, { status: 'ok' }]);
+      expect(asked.headers.get('x-gateway-trace-id')).to.equal('probe-1');
+      expect(asked.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
+      const head = await fetch(gateway.url + path, { method: 'HEAD' });
+      expect([head.status, await head.text()]).to.deep.equal([200, '']);
+      const posted = await fetch(gateway.url + path, { method: 'POST', body: '{}' });
+      expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD']);
+    }
+  });
+
   it('gateway key + virtual key', async () => {
     const answer = await call({ 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-virtual-key': 'main' });
     expect(answer.status).to.equal(200);

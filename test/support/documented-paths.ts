@@ -98,7 +98,6 @@ export const documentedAdminPaths: readonly string[] = [
   '/v1/organisation/o-1/members',
   '/v1/v2/organisations/o-1/members',
   '/v2/organisations/o-1/members',
-  '/v1/health',
   '/v1/gateway/tokenize',
   '/v1/analytics/graphs/requests',
   '/v1/analytics/graphs/errors/status-codes',

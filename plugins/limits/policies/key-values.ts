@@ -20,6 +20,7 @@ const endpointTypes: Readonly<Record<EndpointName, string | null>> = {
   'gemini-embed': 'embed',
   models: null,
   admin: null,
+  health: null,
   passthrough: 'proxy',
 };
 

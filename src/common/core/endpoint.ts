@@ -39,6 +39,7 @@ export type EndpointName =
   | 'gemini-embed'
   | 'models'
   | 'admin'
+  | 'health'
   | 'passthrough';
 
 /** Model and streaming of a call whose path contains them. */

@@ -8,7 +8,6 @@ export const reservedPaths: readonly string[] = [
   '/v1/agent-servers/**',
   '/v1/auth/**',
   '/v1/gateway/**',
-  '/v1/health/**',
   '/v1/mcp-integrations/**',
   '/v1/mcp-servers/**',
   '/v1/prompts/**',

@@ -11,6 +11,8 @@ import { canonicalPath } from './paths/spelling.js';
 export const endpointPaths: readonly string[] = [...fixedEndpoints.keys()];
 
 const admin: Endpoint = { name: 'admin', format: 'none', body: 'stream' };
+/** Answers without a key that this worker accepts requests. */
+const health: Endpoint = { name: 'health', format: 'none', body: 'stream' };
 const passthrough: Endpoint = { name: 'passthrough', format: 'none', body: 'stream' };
 /** Answers that a provider keeps: only where it has the Responses API itself. */
 const storedResponses: Endpoint = {
@@ -63,6 +65,10 @@ export function canonicalEndpoint(method: string, path: string): Endpoint {
   if (gemini !== null) {
     if (method === 'POST') return gemini;
     throw takesOnly('A method of a Gemini model', ['POST']);
+  }
+  if (path === '/health' || path === '/v1/health') {
+    if (method === 'GET' || method === 'HEAD') return health;
+    throw takesOnly(path, ['GET', 'HEAD']);
   }
   if (adminPathKind(path) !== null) return admin;
   if (method === 'GET' && isModelPath(path)) return models;

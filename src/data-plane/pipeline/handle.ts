@@ -51,6 +51,7 @@ export function createHandler(pipeline: Pipeline): (call: Call) => void {
     }
     if (endpoint.name === 'admin')
       return pipeline.admin === null ? turnAway(pipeline, call, noAdmin()) : pipeline.admin(call, path);
+    if (endpoint.name === 'health') return answerHealth(pipeline, call);
     if (endpoint.body === 'stream') {
       const body = hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null;
       return run(pipeline, call, endpoint, new Received(call, path, null, body));
@@ -81,6 +82,19 @@ function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
   );
 }
 
+/** A draining worker has refused it before. */
+function answerHealth({ headerPrefixes }: Pipeline, call: Call): void {
+  call.answer(200, ownHeaders(uuidv7(), call.headers, headerPrefixes), '{"status":"ok"}');
+}
+
+/** Of an answer with JSON that is not an exchange's. */
+function ownHeaders(id: string, asked: HeaderList, headerPrefixes: readonly string[]): HeaderList {
+  return [
+    ...['content-type', 'application/json', `${headerPrefixes[0]}request-id`, id, 'x-request-id', id],
+    ...[`${headerPrefixes[0]}trace-id`, traceIn(asked, headerPrefixes, id).traceId],
+  ];
+}
+
 /** A refusal in the format of that path, with an id of its own. */
 export function refusalAt(
   path: string,
@@ -90,16 +104,7 @@ export function refusalAt(
   headerPrefixes: readonly string[],
 ): { readonly id: string; readonly headers: HeaderList; readonly body: string } {
   const id = uuidv7();
-  const headers = [
-    'content-type',
-    'application/json',
-    `${headerPrefixes[0]}request-id`,
-    id,
-    'x-request-id',
-    id,
-    `${headerPrefixes[0]}trace-id`,
-    traceIn(asked, headerPrefixes, id).traceId,
-  ];
+  const headers = ownHeaders(id, asked, headerPrefixes);
   if (error.status === 503) headers.push('retry-after', '1');
   if (error.headers !== null) headers.push(...error.headers);
   const errors = errorsAt(path, asked);

@@ -39,17 +39,19 @@ const refusalObject = (error: Refused) => ({
 export const refusalBody = (error: Refused): string => JSON.stringify(refusalObject(error));
 
 /**
- * A refusal over HTTP: in the specification's own form, in that of RFC 9457 where the client asks for it, or in that of
- * RFC 7644 under the paths of SCIM.
+ * A refusal over HTTP: in the specification's own form, with the members `more`, in that of RFC 9457 where the client asks
+ * for it, or in that of RFC 7644 under the paths of SCIM.
  */
 export function refusalOf(
   error: Refused,
   request: RefusedRequest,
   requestId: string,
+  more: object = {},
 ): RestAnswer & { readonly body: string } {
   const { http: status } = error.answered;
   if (isScimPath(request.path ?? '')) return answer(error, scimType, JSON.stringify(scimRefusal(error)));
-  if (!wantsProblem(request)) return answer(error, 'application/json', refusalBody(error));
+  if (!wantsProblem(request))
+    return answer(error, 'application/json', JSON.stringify({ ...refusalObject(error), ...more }));
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',

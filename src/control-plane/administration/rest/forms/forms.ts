@@ -3,6 +3,7 @@ import type { AdminMethod, Binding } from '../../../../../proto/tree.js';
 import { AdminError } from '../../admin-error.js';
 import { messageJson } from '../../grpc/message-bytes.js';
 import { bind, rawField } from '../bind.js';
+import { refusalOf } from '../refusal.js';
 import type { RestAnswer } from '../request.js';
 import { isScimPath } from '../scim-form.js';
 import { flowOf, ownParameters, signedInPage, toProvider } from './oidc-redirects.js';
@@ -88,12 +89,19 @@ const finishOidc: RestForm = {
   answer: ({ isSecure }, response) => signedInPage(response, cookieOf(response, isSecure), isSecure),
 };
 
+/** The specification has its errors as `{error}`, a text; those of the plane come with it. */
+const pricing: RestForm = {
+  ...usual,
+  refusal: ({ request }, error, requestId) => refusalOf(error, request, requestId, { error: error.message }),
+};
+
 const byMethod: Readonly<Record<string, RestForm>> = {
   'Auth.SignIn': signIn,
   'Auth.SignOut': ending,
   'Auth.UpdatePassword': ending,
   'Auth.StartOidc': startOidc,
   'Auth.FinishOidc': finishOidc,
+  'Models.GetModelPricing': pricing,
 };
 
 /** The form of a method at one of its paths. */
