@@ -184,7 +184,10 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
           charges: chargesOf(batch),
           status: below(3) === 0 ? 429 : 200,
         };
-        return settled(uuid(batch * 1000 + i), change.charges, change);
+        // Steps come after the charges, and a stage's field may have both names.
+        const stages = below(8) === 0 ? { mine: { charges: [[i]], steps: [1] } } : {};
+        const steps = below(2) === 0 ? ([20, 0, below(9) + 0.5, 16] as const) : null;
+        return settled(uuid(batch * 1000 + i), change.charges, { ...change, steps, stages });
       });
       for (const row of rows) journal.settle(row);
       await new Promise((turn) => setImmediate(turn));

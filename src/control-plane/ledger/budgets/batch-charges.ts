@@ -55,7 +55,7 @@ interface Charged {
   readonly end: number;
 }
 
-/** Rows with charges; they are last in `rest`. */
+/** Rows with charges; they are last in `rest`, but for its steps. */
 function* charged({ count, rest, restEnds }: PackedRows): Generator<Charged> {
   for (let row = 0, from = 1; row < count; from = restEnds[row++]! + 1) {
     const end = restEnds[row]!;
@@ -161,8 +161,7 @@ function addAmounts(
     at++;
     if (rest[at] !== (i < seen.length - 1 ? comma : closing)) return false;
   }
-  // They are the last of the row: `]}`.
-  if (seen.length === 0 || at !== end - 2) return false;
+  if (seen.length === 0 || !isTail(rest, at + 1, end)) return false;
   for (const [i, { counter, values }] of seen.entries()) {
     counter.setTerms(values);
     counter.add(node, hour, amounts[i]!);
@@ -170,11 +169,35 @@ function addAmounts(
   return true;
 }
 
+const stepsMark = Buffer.from(',"steps":[');
+const [dot, minus, brace] = [0x2e, 0x2d, 0x7d];
+const isOfNumbers = (byte: number): boolean =>
+  (byte >= zero && byte <= nine) || byte === comma || byte === dot || byte === minus;
+
+/** Does the row end at `from`, but for its steps? Then what is before it are its charges, and not those of a stage's field. */
+function isTail(rest: Buffer, from: number, end: number): boolean {
+  if (from === end - 1) return rest[from] === brace;
+  const steps = from + stepsMark.length;
+  if (steps >= end || rest.compare(stepsMark, 0, stepsMark.length, from, steps) !== 0) return false;
+  let at = steps;
+  while (isOfNumbers(rest[at]!)) at++;
+  return rest[at] === closing && at === end - 2 && rest[at + 1] === brace;
+}
+
+/** Where the charges that begin at `at` end. -1: they are not the row's. */
+function endOf(rest: Buffer, at: number, end: number): number {
+  const steps = rest.subarray(at, end).indexOf(stepsMark);
+  const last = steps < 0 ? end - 1 : at + steps;
+  return isTail(rest, last, end) ? last : -1;
+}
+
 /** Of a row's `rest`, an object from `from` up to `end`; `at`: where they begin. A field of a stage may have their name. */
 function chargesIn(rest: Buffer, from: number, at: number, end: number): unknown {
+  const last = endOf(rest, at, end);
   try {
-    return JSON.parse(rest.toString('latin1', at, end - 1));
+    if (last >= 0) return JSON.parse(rest.toString('latin1', at, last));
   } catch {
-    return (JSON.parse(rest.toString('latin1', from, end)) as { readonly charges?: unknown }).charges;
+    // Those of a stage's field.
   }
+  return (JSON.parse(rest.toString('latin1', from, end)) as { readonly charges?: unknown }).charges;
 }

@@ -7,7 +7,7 @@ import type { CounterRow } from './counter-rows.js';
 import { markWritten } from './known-budgets.js';
 import { type Language, rowsParameter, type Step } from './language.js';
 
-/** How the charges of a row begin, in JSON. They are the last of its `rest`. */
+/** How the charges of a row begin, in JSON. They are the last of its `rest`, but for its steps. */
 export const chargesMark = Buffer.from('"charges":[[');
 
 /** Has any of its rows charges? Looks for their name in the bytes: most batches have none. */
