@@ -199,7 +199,7 @@ export class Exchange {
   cacheStartUs = 0;
   /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
   aborted: GatewayError | null = null;
-  /** Called when the answer has ended, before what it used is counted. Only that of `main` is called. */
+  /** Called when the answer has ended and the `log` phase has to wait, for tokens to be counted. Only that of `main` is called. */
   onOver: (() => void) | null = null;
   /** The chain of stages that it runs through, which the pipeline sets and reads. */
   chain: object | null = null;

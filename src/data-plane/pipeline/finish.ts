@@ -12,10 +12,16 @@ const judgedWithinMs = 2000;
  * this thread), then the `log` phase, once.
  */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
-  x.onOver?.();
   const pending = x.judge?.pending ?? null;
-  if (pending === null) settleUsage(pipeline, x, outcome);
-  else void within(judgedWithinMs, pending).then(() => settleUsage(pipeline, x, outcome));
+  if (pending === null) return settleUsage(pipeline, x, outcome);
+  over(x);
+  void within(judgedWithinMs, pending).then(() => settleUsage(pipeline, x, outcome));
+}
+
+/** The `log` phase comes later: what waits for the end of the answer must not wait for that. */
+function over(x: Exchange): void {
+  x.onOver?.();
+  x.onOver = null;
 }
 
 async function within(ms: number, pending: Promise<unknown>): Promise<void> {
@@ -28,8 +34,9 @@ async function within(ms: number, pending: Promise<unknown>): Promise<void> {
 }
 
 function settleUsage(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
-  if (counted.has(x.endpoint.name) && x.attempts.some(isUnreported)) void countFirst(pipeline, x, outcome);
-  else log(pipeline, x, outcome);
+  if (!counted.has(x.endpoint.name) || !x.attempts.some(isUnreported)) return log(pipeline, x, outcome);
+  over(x);
+  void countFirst(pipeline, x, outcome);
 }
 
 async function countFirst(pipeline: Pipeline, x: Exchange, outcome: Outcome): Promise<void> {
