@@ -82,7 +82,7 @@ function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
   );
 }
 
-/** A draining worker has refused it before. */
+/** While the worker shuts down, this is not reached: every call is answered with 503. */
 function answerHealth({ headerPrefixes }: Pipeline, call: Call): void {
   call.answer(200, ownHeaders(uuidv7(), call.headers, headerPrefixes), '{"status":"ok"}');
 }
