@@ -147,6 +147,34 @@ describe('the list of models that a gateway key may use', () => {
     }
   });
 
+  it('answers HEAD as GET, without the body', async () => {
+    const head = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(gateway.url + path, {
+        method: 'HEAD',
+        headers: { 'x-gateway-api-key': gateway.workspaceKey, ...headers },
+      });
+    for (const path of [
+      '/v1/models',
+      '/v1/models/@main/gpt-4o-mini',
+      '/v1beta/models',
+      '/v1/models/@main/none',
+    ]) {
+      const [read, asked] = [await get(path), await head(path)];
+      expect([asked.status, await asked.text()], path).to.deep.equal([read.status, '']);
+      // An error has the id of its request in the body, of the same length in each.
+      expect(asked.headers.get('content-length'), path).to.equal(
+        String((await read.arrayBuffer()).byteLength),
+      );
+    }
+    expect(provider.requests).to.have.length(0);
+    expect((await head('/v1/models', { 'x-gateway-provider': '@main' })).status).to.equal(200);
+    expect(provider.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'HEAD /v1/models',
+    ]);
+    const posted = await fetch(`${gateway.url}/v1/models`, { method: 'POST', body: '{}' });
+    expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD']);
+  });
+
   it('is the provider’s own where a provider is named', async () => {
     const ids = await idsOf(await get('/v1/models', { 'x-gateway-provider': '@main' }));
     expect(ids).to.include('gpt-4o-mini');

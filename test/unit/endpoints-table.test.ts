@@ -61,7 +61,9 @@ describe('endpoint table', () => {
       '/v1beta/models',
       '/v1beta/models/@main/gpt-4o',
     ]) {
-      expect(findEndpoint('GET', path).name, path).to.equal('models');
+      for (const method of ['GET', 'HEAD']) {
+        expect(findEndpoint(method, path).name, `${method} ${path}`).to.equal('models');
+      }
     }
     expect(findEndpoint('DELETE', '/v1/models/ft:gpt-4o:x').name).to.equal('passthrough');
     for (const path of [

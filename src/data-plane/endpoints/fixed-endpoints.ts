@@ -1,13 +1,13 @@
 import type { Endpoint } from '../../common/core/endpoint.js';
-import { models } from './paths/model-path.js';
+import { models, readingMethods } from './paths/model-path.js';
 
-/** An endpoint with a path of its own, and the one method that it takes. */
+/** An endpoint with a path of its own, and the methods that it takes. */
 export interface FixedEndpoint {
-  readonly method: string;
+  readonly methods: readonly string[];
   readonly endpoint: Endpoint;
 }
 
-const post = (endpoint: Endpoint): FixedEndpoint => ({ method: 'POST', endpoint });
+const post = (endpoint: Endpoint): FixedEndpoint => ({ methods: ['POST'], endpoint });
 
 /** The endpoints whose bodies the gateway understands, and the model list. Paths are compared exactly, case included. */
 export const fixedEndpoints: ReadonlyMap<string, FixedEndpoint> = new Map([
@@ -22,7 +22,7 @@ export const fixedEndpoints: ReadonlyMap<string, FixedEndpoint> = new Map([
     '/v1/messages/count_tokens',
     post({ name: 'count-tokens', format: 'anthropic-count-tokens', body: 'json', counts: true }),
   ],
-  ['/v1/models', { method: 'GET', endpoint: models }],
+  ['/v1/models', { methods: readingMethods, endpoint: models }],
 ]);
 
 /** Before the id of an answer that a provider keeps. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../../common/core/errors.js';
 import { fixedEndpoints, storedResponsesRoot } from './fixed-endpoints.js';
 import { adminPathKind } from './paths/admin-path.js';
 import { geminiEndpoint, geminiEndpoints } from './paths/gemini-path.js';
-import { isModelPath, models } from './paths/model-path.js';
+import { isModelPath, models, readingMethods } from './paths/model-path.js';
 import { checkPassthroughPath } from './paths/passthrough-path.js';
 import { canonicalPath } from './paths/spelling.js';
 
@@ -53,8 +53,8 @@ function takesOnly(what: string, methods: readonly string[]): GatewayError {
 export function fixedEndpoint(method: string, path: string): Endpoint | null {
   const fixed = fixedEndpoints.get(path);
   if (fixed === undefined) return null;
-  if (fixed.method === method) return fixed.endpoint;
-  throw takesOnly(path, [fixed.method]);
+  if (fixed.methods.includes(method)) return fixed.endpoint;
+  throw takesOnly(path, fixed.methods);
 }
 
 /** As `findEndpoint`, for a path that `canonicalPath` gave. */
@@ -67,11 +67,11 @@ export function canonicalEndpoint(method: string, path: string): Endpoint {
     throw takesOnly('A method of a Gemini model', ['POST']);
   }
   if (path === '/health' || path === '/v1/health') {
-    if (method === 'GET' || method === 'HEAD') return health;
-    throw takesOnly(path, ['GET', 'HEAD']);
+    if (readingMethods.includes(method)) return health;
+    throw takesOnly(path, readingMethods);
   }
   if (adminPathKind(path) !== null) return admin;
-  if (method === 'GET' && isModelPath(path)) return models;
+  if (readingMethods.includes(method) && isModelPath(path)) return models;
   if (!isProviderPath(path)) {
     throw new GatewayError('not_found', 'There is nothing at this path: the API is under /v1/.');
   }
