@@ -14,6 +14,7 @@ import { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
 import { UnredactedBodies } from './run/unredacted.js';
 import stage from './stage.js';
+import { mayBeReadOtherwise } from './texts/other-reading.js';
 import type { BodyTexts } from './texts/parts.js';
 import { requestTexts } from './texts/request-parts.js';
 import { judgeTexts } from './trial.js';
@@ -131,9 +132,12 @@ function made(
   refused: Reply | undefined,
 ): Awaitable<Reply | undefined> {
   x.set(guardrailVersion, guarded.version);
-  if (!subject.isChanged) return refused;
-  parts.unredacted.keep(x, 'request', x.request.bytes!);
-  return edit(x, subject.body!).then(() => refused);
+  if (subject.isChanged) {
+    parts.unredacted.keep(x, 'request', x.request.bytes!);
+    return edit(x, subject.body!).then(() => refused);
+  }
+  if (refused !== undefined || !mayBeReadOtherwise(x.request.bytes!, x.request.json!)) return refused;
+  return edit(x, x.request.json!).then(() => refused);
 }
 
 async function edit(x: Exchange, json: JsonObject): Promise<void> {

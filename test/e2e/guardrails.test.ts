@@ -294,6 +294,41 @@ describe('guardrails of a running gateway', function () {
     expect((await post(words(3, at))).status).to.equal(plain);
   });
 
+  it('sends what was judged where a name is in an object twice, since providers may read the other value', async () => {
+    const config = JSON.stringify({
+      provider: '@simulated',
+      input_guardrails: [without('secret', { deny: true, passthrough_paths: ['messages[*].content'] })],
+    });
+    const sent = async (path: string, body: string): Promise<string> => {
+      provider.reset();
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: {
+          'x-gateway-api-key': gateway.workspaceKey,
+          'content-type': 'application/json',
+          'x-gateway-config': config,
+        },
+        body,
+      });
+      expect(response.status, await response.text()).to.equal(200);
+      return provider.requests[0]!.body.toString();
+    };
+    const clean = '[{"role":"user","content":"clean"}]';
+    for (const path of ['/v1/chat/completions', '/v1/proxy/unknown/endpoint']) {
+      for (const body of [
+        `{"model":"gpt-4o","messages":[{"role":"user","content":"secret"}],"messages":${clean}}`,
+        `{"model":"gpt-4o","messages":[{"role":"user","content":"secret","cont\\u0065nt":"clean"}]}`,
+        `{"x":"${'y'.repeat(1024 * 1024)}","model":"gpt-4o","messages":"secret","messages":${clean}}`,
+      ]) {
+        const one = await sent(path, body);
+        expect(one, body.slice(-200)).to.include('clean');
+        expect(one, body.slice(-200)).to.not.include('secret');
+      }
+      const spaced = ` { "model":"gpt-4o", "messages": ${clean}, "x": {"a": [], "b": [{}, 1, "{,:"]} }`;
+      expect(await sent(path, spaced)).to.equal(spaced);
+    }
+  });
+
   it('answers what is denied with 200 and a refusal where that is wanted', async () => {
     const soft = { input_guardrails: [words(2, { deny: true, soft_deny_200: true })] };
     const { status, json } = await ask('these are three', soft);

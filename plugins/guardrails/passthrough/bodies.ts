@@ -12,6 +12,7 @@ import { HookOutcome } from '../run/outcome.js';
 import type { GuardrailRunner } from '../run/runner.js';
 import { Subject } from '../run/subject.js';
 import type { UnredactedBodies } from '../run/unredacted.js';
+import { mayBeReadOtherwise } from '../texts/other-reading.js';
 import { partsAt } from '../texts/parts.js';
 import { collect } from './collected-body.js';
 
@@ -92,7 +93,8 @@ export class PassthroughBodies {
     }
     if (isChanged) this.unredacted.keep(x, phase === 'before' ? 'request' : 'response', bytes);
     const isLong = bytes.length > parseAtMost;
-    const written = isChanged ? (isLong ? await writeJsonInSlices(json) : jsonBytes(json)) : bytes;
+    const isWritten = isChanged || (phase === 'before' && mayBeReadOtherwise(bytes, json));
+    const written = isWritten ? (isLong ? await writeJsonInSlices(json) : jsonBytes(json)) : bytes;
     return { outcomes, body: written, isChanged };
   }
 
