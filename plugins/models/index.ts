@@ -8,18 +8,31 @@ import stage from './stage.js';
 
 /**
  * Answers a call for models without a provider with the models that its key may use, as the control process lists them.
- * Where the key's default config names a provider, the call is passed on.
+ * Where the key's default config names a provider, the call is passed on. `fetch-integrated-models` asks for the
+ * models of the key in any case.
  */
 export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
   ...stage,
-  setup: (_options, { shared }) => ({
-    request(x) {
-      if (x.endpoint.name !== 'models') return;
-      if (!namesProvider(x)) return answer(shared, x);
-      checkPassedOn(x);
-    },
-  }),
+  setup: (_options, { shared, headerPrefixes }) => {
+    const headers = headerPrefixes.map((prefix) => `${prefix}fetch-integrated-models`);
+    return {
+      request(x) {
+        if (x.endpoint.name !== 'models') return;
+        if (!namesProvider(x) || isIntegratedAsked(x, headers)) return answer(shared, x);
+        checkPassedOn(x);
+      },
+    };
+  },
 });
+
+/** By the config, or by the first of `headers` that the call has. */
+function isIntegratedAsked({ config, request }: Exchange, headers: readonly string[]): boolean {
+  const name = headers.find((one) => getHeader(request.headers, one) !== undefined);
+  const value = name === undefined ? 'false' : getHeader(request.headers, name)!.toLowerCase();
+  if (value !== 'true' && value !== 'false' && value !== '')
+    throw new GatewayError('invalid_request', `${headers[0]} must be true or false.`, { param: headers[0]! });
+  return value === 'true' || config.listsIntegrated === true;
+}
 
 function namesProvider({ config }: Exchange): boolean {
   const { root, version } = config;

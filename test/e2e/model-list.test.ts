@@ -192,6 +192,37 @@ describe('the list of models that a gateway key may use', () => {
     expect(await idsOf(await get('/v1/models', { 'x-gateway-api-key': key }))).to.deep.equal(ids);
   });
 
+  it('is that of the key although a provider is named, where a header or the config asks for it', async () => {
+    const own = await idsOf(await get('/v1/models'));
+    const named = { 'x-gateway-provider': '@main' };
+    const header = 'x-gateway-fetch-integrated-models';
+    const config = (fetch_integrated_models: boolean) => ({
+      'x-gateway-config': JSON.stringify({ provider: '@main', fetch_integrated_models }),
+    });
+    for (const headers of [
+      { ...named, [header]: 'true' },
+      config(true),
+      { ...config(false), [header]: 'True' },
+    ]) {
+      expect(await idsOf(await get('/v1/models', headers)), JSON.stringify(headers)).to.deep.equal(own);
+      expect((await get(`/v1/models/${ours}`, headers)).status).to.equal(200);
+    }
+    expect(provider.requests).to.have.length(0);
+    for (const headers of [{ ...named, [header]: 'false' }, config(false)]) {
+      expect(await idsOf(await get('/v1/models', headers)), JSON.stringify(headers)).to.not.include(ours);
+    }
+    expect(provider.requests).to.have.length(2);
+    const unclear = await get('/v1/models', { ...named, [header]: 'maybe' });
+    expect([unclear.status, await unclear.text()].join()).to.match(/^400,.*fetch-integrated-models/);
+    const placed = await get('/v1/models', {
+      'x-gateway-config': JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets: [{ provider: '@main', fetch_integrated_models: true }],
+      }),
+    });
+    expect(await placed.text()).to.include('config.targets[0].fetch_integrated_models');
+  });
+
   it('is there for keys that may list virtual keys alone, and for admin keys, and for no others', async () => {
     const keyWith = async (scopes: string[]): Promise<string> =>
       (

@@ -454,7 +454,7 @@ describe('the errors of a refused config', () => {
     });
   }
 
-  for (const key of ['prompt_id', 'fetch_integrated_models', 'aws_s3_bucket', 'snowflakeAccount']) {
+  for (const key of ['prompt_id', 'aws_s3_bucket', 'snowflakeAccount']) {
     it(`refuses ${key} by name, since passing over it in silence would be worse`, () => {
       expect(target({ [key]: [] })).to.deep.equal([
         `config.targets[1].${key}: is not supported yet by this version`,

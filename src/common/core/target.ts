@@ -207,6 +207,8 @@ export interface ResolvedConfig {
   readonly plugins?: readonly string[];
   /** Does any target have guardrails? Absent: none. */
   readonly guarded?: true;
+  /** Are calls for models answered with those of the key's integrations, although a provider is named? */
+  readonly listsIntegrated?: true;
   /** Added to the request's metadata. */
   readonly metadata: Readonly<Record<string, string>>;
 }

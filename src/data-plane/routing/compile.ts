@@ -62,6 +62,7 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
     cache: cacheRule(root.fields) ?? firstCache(node),
     metered: isMetered(node),
     ...(root.fields.plugins !== undefined && { plugins: root.fields.plugins }),
+    ...(root.fields.fetch_integrated_models === true && { listsIntegrated: true as const }),
     ...(isGuarded(node) && { guarded: true as const }),
     metadata: Object.freeze({ ...root.fields.metadata }),
   });

@@ -283,19 +283,21 @@ export function readBaseUrl(text: string): string | null {
 export function checkRoot(root: Draft, context: RuleContext, findings: Findings): void {
   checkNoPriority(root, findings);
   checkStatusCodes(root, false, findings);
-  checkPlugins(root, findings);
+  checkRootKeys(root, findings);
   checkGoverns(root, context, findings);
 }
 
-/** Plugins see a request before its target is known. */
-function checkPlugins({ children }: Draft, findings: Findings): void {
+/** Plugins see a request, and a list of models is made, before a target is known. */
+function checkRootKeys({ children }: Draft, findings: Findings): void {
   for (const child of children ?? []) {
-    if (child.fields.plugins !== undefined)
-      findings.add(
-        childPath(child.path, 'plugins'),
-        'stands at the root of a config: it is for all of its targets',
-      );
-    checkPlugins(child, findings);
+    for (const key of ['plugins', 'fetch_integrated_models'] as const) {
+      if (child.fields[key] !== undefined)
+        findings.add(
+          childPath(child.path, key),
+          'stands at the root of a config: it is for all of its targets',
+        );
+    }
+    checkRootKeys(child, findings);
   }
 }
 

@@ -95,6 +95,7 @@ export interface NodeFields
   readonly strict_open_ai_compliance?: boolean;
   /** Another name of the same. */
   readonly strict_standard_compliance?: boolean;
+  readonly fetch_integrated_models?: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly plugins?: readonly string[];
 }
@@ -312,6 +313,7 @@ export const nodeSchema: Group = {
     ...guardrailLists,
     strict_open_ai_compliance: flag,
     strict_standard_compliance: flag,
+    fetch_integrated_models: flag,
     metadata: {
       type: 'object',
       maxProperties: 64,
@@ -367,7 +369,6 @@ export const nestedKeys: Partial<Record<KeySet, readonly KeySet[]>> = {
 export const laterKeys: Partial<Record<KeySet, ReadonlySet<string>>> = {
   node: new Set([
     'prompt_id',
-    'fetch_integrated_models',
     'default_input_guardrails',
     'default_output_guardrails',
     'vertex_storage_bucket_name',
