@@ -635,6 +635,7 @@ for (const [name, create] of [
         const [answer] = await c.answered();
         expect(answer!.body.toString()).to.equal([1, 2, 3, 4, 5].map((i) => `data: ${i}\n\n`).join(''));
         expect(answer!.headers['transfer-encoding']).to.equal('chunked');
+        expect(answer!.headers['connection']).to.equal('keep-alive');
         c.send(get('/'));
         await c.until(() => c.answers().length === 2, 'a second answer on the same connection');
         reply!.end();

@@ -323,7 +323,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     if (res === null) return true;
     if (!this.#headWritten) {
       this.head();
-      if (this.#closing) res.writeHeader('Connection', 'close');
+      res.writeHeader('Connection', this.#closing ? 'close' : 'keep-alive');
     }
     if (res.write(piece)) return true;
     if (!this.#hasOnWritable) {
