@@ -15,10 +15,18 @@ import {
 import { JsonArrayWriter } from './json-array.js';
 import { reasoningText, sealThinking } from './sealed-thinking.js';
 
+interface PendingCall {
+  readonly id: unknown;
+  readonly name: unknown;
+  arguments: string;
+}
+
 /** The part of one candidate that is not written yet. */
 interface Pending {
-  /** Calls by their index: this format sends a call whole. */
-  readonly calls: Map<unknown, { readonly id: unknown; readonly name: unknown; arguments: string }>;
+  /** This format sends a call whole. */
+  readonly calls: PendingCall[];
+  /** The last call of each index. */
+  readonly lastCalls: Map<unknown, PendingCall>;
   /** Thinking that was shown and whose signature is still to come. */
   thinking: string;
   signature: string;
@@ -72,7 +80,7 @@ export class GeminiStreamWriter implements StreamWriter {
     this.#pending(0);
     const candidates = [...this.#candidates].map(([index, pending]) => {
       const parts = this.#endThinking(pending);
-      for (const call of pending.calls.values()) {
+      for (const call of pending.calls) {
         const whole = { id: call.id, function: { name: call.name, arguments: call.arguments } };
         parts.push(callPart(whole, pending.finish));
       }
@@ -88,7 +96,14 @@ export class GeminiStreamWriter implements StreamWriter {
   #pending(index: number): Pending {
     let pending = this.#candidates.get(index);
     if (pending === undefined) {
-      pending = { calls: new Map(), thinking: '', signature: '', finish: null, refused: false };
+      pending = {
+        calls: [],
+        lastCalls: new Map(),
+        thinking: '',
+        signature: '',
+        finish: null,
+        refused: false,
+      };
       this.#candidates.set(index, pending);
     }
     return pending;
@@ -111,12 +126,17 @@ export class GeminiStreamWriter implements StreamWriter {
     for (const value of asArray(delta['tool_calls']) ?? []) {
       const call = asObject(value);
       const fn = asObject(call?.['function']);
-      const key = call?.['index'] ?? 0;
-      const known = pending.calls.get(key);
+      const index = call?.['index'] ?? 0;
+      const known = pending.lastCalls.get(index);
       const piece = asString(fn?.['arguments']) ?? '';
-      if (known === undefined)
-        pending.calls.set(key, { id: call?.['id'], name: fn?.['name'], arguments: piece });
-      else known.arguments += piece;
+      // Some servers give every call the index 0: another id is another call.
+      if (known !== undefined && (!call?.['id'] || call['id'] === known.id)) {
+        known.arguments += piece;
+        continue;
+      }
+      const begun = { id: call?.['id'], name: fn?.['name'], arguments: piece };
+      pending.lastCalls.set(index, begun);
+      pending.calls.push(begun);
     }
     return parts;
   }

@@ -165,7 +165,8 @@ export class ResponsesStreamWriter implements StreamWriter {
     const key = delta['index'] ?? 0;
     const fn = asObject(delta['function']);
     let call = this.#calls.get(key);
-    if (call === undefined) {
+    // Some servers give every call the index 0: another id is another call.
+    if (call === undefined || (delta['id'] && delta['id'] !== call.callId)) {
       call = this.#open(
         (index) =>
           new CallItem(this.#emit, answerId('fc', this.context, index), index, delta['id'], fn?.['name']),
