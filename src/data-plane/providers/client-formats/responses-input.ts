@@ -41,41 +41,90 @@ export function readInput(input: unknown, dropped: string[]): InputMessage[] {
   }
   const items = asArray(input);
   if (items === null) throw invalid('input', 'must be a string or a list of items.');
-  const out: InputMessage[] = [];
-  let turn: Turn | null = null;
-  const close = (): void => {
-    if (turn !== null && (turn.thought || turn.content.length + turn.toolCalls.length > 0)) {
-      out.push(turn.whole());
-    }
-    turn = null;
-  };
+  const reader = new ItemReader(lastOutputs(items), dropped);
+  items.forEach((value, i) => reader.read(value, i));
+  return reader.end();
+}
+
+/** The place of the last output of each call. */
+function lastOutputs(items: readonly unknown[]): ReadonlyMap<unknown, number> {
+  const places = new Map<unknown, number>();
   items.forEach((value, i) => {
+    const item = asObject(value);
+    if (item?.['type'] === 'function_call_output') places.set(item['call_id'], i);
+  });
+  return places;
+}
+
+/**
+ * In chat, the results of a turn's calls follow it at once, and in this format anything may come between: what the model
+ * said after its calls joins its turn, and other messages follow the results.
+ */
+class ItemReader {
+  readonly #out: InputMessage[] = [];
+  /** Messages that wait for results. */
+  readonly #held: InputMessage[] = [];
+  /** Calls whose results are still to come. */
+  readonly #open = new Set<unknown>();
+  #turn: Turn | null = null;
+
+  constructor(
+    readonly outputs: ReadonlyMap<unknown, number>,
+    readonly dropped: string[],
+  ) {}
+
+  read(value: unknown, i: number): void {
     const path = `input[${i}]`;
     const item = asObject(value);
     if (item === null) throw invalid(path, 'must be an object.');
     const type = item['type'] ?? 'message';
     if (type === 'message' && item['role'] === 'assistant') {
-      if (turn !== null && turn.content.length + turn.toolCalls.length > 0) close();
-      turn ??= new Turn(path);
-      readAnswer(item, path, turn);
+      if (this.#turn?.toolCalls.length === 0 && this.#turn.content.length > 0) this.#close();
+      this.#turn ??= new Turn(path);
+      readAnswer(item, path, this.#turn);
     } else if (type === 'function_call') {
-      turn ??= new Turn(path);
-      turn.toolCalls.push(toolCall(item, path));
-      turn.calls.push(path);
+      this.#turn ??= new Turn(path);
+      this.#turn.toolCalls.push(toolCall(item, path));
+      this.#turn.calls.push(path);
+      if ((this.outputs.get(item['call_id']) ?? -1) > i) this.#open.add(item['call_id']);
     } else if (type === 'reasoning') {
-      turn ??= new Turn(path);
-      readReasoning(item, path, turn, dropped);
+      this.#turn ??= new Turn(path);
+      readReasoning(item, path, this.#turn, this.dropped);
     } else if (type === 'item_reference') {
-      refer(item, path, dropped);
+      refer(item, path, this.dropped);
     } else {
-      close();
-      if (type === 'message') out.push(readMessage(item, path));
-      else if (type === 'function_call_output') out.push(toolMessage(item, path));
-      else throw hosted(`${path}.type`, `an item of type ${JSON.stringify(type)}`);
+      this.#close();
+      if (type === 'message') this.#add(readMessage(item, path));
+      else if (type === 'function_call_output') {
+        this.#out.push(toolMessage(item, path));
+        this.#open.delete(item['call_id']);
+        if (this.#open.size === 0) this.#release();
+      } else throw hosted(`${path}.type`, `an item of type ${JSON.stringify(type)}`);
     }
-  });
-  close();
-  return out;
+  }
+
+  end(): InputMessage[] {
+    this.#close();
+    this.#release();
+    return this.#out;
+  }
+
+  #add(message: InputMessage): void {
+    (this.#open.size > 0 ? this.#held : this.#out).push(message);
+  }
+
+  #release(): void {
+    for (const message of this.#held) this.#out.push(message);
+    this.#held.length = 0;
+  }
+
+  #close(): void {
+    const turn = this.#turn;
+    this.#turn = null;
+    if (turn === null) return;
+    if (turn.toolCalls.length > 0) this.#out.push(turn.whole());
+    else if (turn.thought || turn.content.length > 0) this.#add(turn.whole());
+  }
 }
 
 /** What only a provider with this endpoint has: tools that it runs, answers that it keeps. */
