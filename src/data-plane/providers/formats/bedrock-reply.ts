@@ -20,6 +20,11 @@ const finishReasons: Readonly<Record<string, string>> = {
   tool_use: 'tool_calls',
   guardrail_intervened: 'content_filter',
   content_filtered: 'content_filter',
+  // Titan's own words (userguide/model-parameters-titan-text.html).
+  FINISHED: 'stop',
+  STOP_CRITERIA_MET: 'stop',
+  LENGTH: 'length',
+  CONTENT_FILTERED: 'content_filter',
 };
 
 /**
