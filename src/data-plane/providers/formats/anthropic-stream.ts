@@ -104,8 +104,12 @@ export class AnthropicStream extends ChunkStream {
     if (delta['type'] === 'input_json_delta') {
       const tool = this.#tools.get(index);
       const json = asString(delta['partial_json']) ?? '';
-      if (tool === undefined || json === '') return noChunks;
-      return [this.#arguments(tool, json)];
+      if (json === '') return noChunks;
+      if (tool !== undefined) return [this.#arguments(tool, json)];
+      // Of a tool that Anthropic runs itself.
+      return this.context.strict
+        ? noChunks
+        : [this.chunk({ content_blocks: [{ index, delta: { partial_json: json } }] }, null)];
     }
     const text = delta['type'] === 'text_delta' ? asString(delta['text']) : null;
     if (text === '') return noChunks;
