@@ -46,6 +46,11 @@ export interface ProviderDefinition {
   readonly dialect?: ChatFormat;
   /** An embeddings format of a plugin, whose name is in `paths`. */
   readonly embeddings?: EmbeddingFormat;
+  /**
+   * For a provider of OpenAI's chat that refuses a tool call whose thinking is not sent back with it, as
+   * `reasoning_content` of the message. Requests of other formats' clients have it in `content_blocks`.
+   */
+  readonly wantsThinkingBack?: true;
   /** Applied to the body in the provider's own format, converted or not. */
   readonly quirks?: readonly Quirk[];
   /**

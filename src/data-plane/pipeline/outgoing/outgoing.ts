@@ -10,6 +10,7 @@ import type {
   PlainClientFormat,
 } from '../../providers/client-formats/client-format.js';
 import { plainClientFormats } from '../../providers/client-formats/index.js';
+import { toOpenAiRequestWithThinking } from '../../providers/formats/openai-request.js';
 import type { ChatFormat, ProviderDefinition, WireFormat } from '../../providers/provider.js';
 import { ArrayConversion } from '../answer/array-conversion.js';
 import {
@@ -248,9 +249,9 @@ function chatFormatOf(
   formats: ReadonlyMap<Format, ChatFormat>,
 ): ChatFormat | null {
   for (const name in provider.paths) {
-    if (provider.dialect?.name === name) return provider.dialect;
-    const format = formats.get(name as Format);
-    if (format !== undefined) return format;
+    const format = provider.dialect?.name === name ? provider.dialect : formats.get(name as Format);
+    if (format === undefined) continue;
+    return provider.wantsThinkingBack === true ? { ...format, toWire: toOpenAiRequestWithThinking } : format;
   }
   return null;
 }

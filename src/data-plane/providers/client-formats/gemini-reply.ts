@@ -74,7 +74,8 @@ function thoughts(message: JsonObject): JsonObject[] {
     parts.push(thoughtPart(asString(block['thinking']) ?? '', sealThinking(block)));
   }
   const text = reasoningText(message);
-  if (parts.length === 0 && text !== '') parts.push(thoughtPart(text, null));
+  if (parts.length === 0 && text !== '')
+    parts.push(thoughtPart(text, sealThinking({ type: 'thinking', thinking: text })));
   return parts;
 }
 

@@ -27,7 +27,7 @@ interface Pending {
   readonly calls: PendingCall[];
   /** The last call of each index. */
   readonly lastCalls: Map<unknown, PendingCall>;
-  /** Thinking that was shown and whose signature is still to come. */
+  /** Thinking that was shown in pieces and is not sealed yet. */
   thinking: string;
   signature: string;
   finish: string | null;
@@ -145,6 +145,7 @@ export class GeminiStreamWriter implements StreamWriter {
     const blocks = asArray(delta['content_blocks']);
     if (blocks === null) {
       const text = reasoningText(delta);
+      pending.thinking += text;
       if (text !== '') parts.push(thoughtPart(text, null));
       return;
     }
@@ -161,13 +162,14 @@ export class GeminiStreamWriter implements StreamWriter {
     }
   }
 
-  /** What was shown in pieces comes back as one block, which its signature carries. */
+  /** What was shown in pieces, as one block in a signature: clients return it from there. */
   #endThinking(pending: Pending): JsonObject[] {
     const { thinking, signature } = pending;
     pending.thinking = '';
     pending.signature = '';
-    if (signature === '') return [];
-    return [thoughtPart('', sealThinking({ type: 'thinking', thinking, signature }))];
+    if (thinking === '' && signature === '') return [];
+    const signed = signature === '' ? {} : { signature };
+    return [thoughtPart('', sealThinking({ type: 'thinking', thinking, ...signed }))];
   }
 
   #ids(): JsonObject {

@@ -178,7 +178,8 @@ export class ThinkingItem implements Item {
       this.emit('response.reasoning_summary_text.done', { ...this.#at(), text: this.#text });
       this.emit('response.reasoning_summary_part.done', { ...this.#at(), part: summaryPart(this.#text) });
     }
-    const block = this.redacted ?? { type: 'thinking', thinking: this.#text, signature: this.#signature };
+    const signed = this.#signature === '' ? {} : { signature: this.#signature };
+    const block = this.redacted ?? { type: 'thinking', thinking: this.#text, ...signed };
     return reasoningItem(this.id, shown ? this.#text : null, sealed ? sealThinking(block) : null);
   }
 

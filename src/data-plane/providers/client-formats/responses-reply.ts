@@ -203,6 +203,7 @@ function reasoningItems(message: JsonObject, context: ClientFormatContext): Json
     add(asString(block['thinking']) ?? '', sealed ? sealThinking(block) : null);
   }
   const text = reasoningText(message);
-  if (items.length === 0 && text !== '') add(text, null);
+  if (items.length === 0 && text !== '')
+    add(text, sealed ? sealThinking({ type: 'thinking', thinking: text }) : null);
   return items;
 }

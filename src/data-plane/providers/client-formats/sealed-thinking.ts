@@ -22,11 +22,14 @@ const mark = 'thinking:';
 
 /**
  * A provider's thinking block as `encrypted_content`: opaque to the client, and back again. It needs no encryption of
- * ours: the provider that signed a block refuses a changed one. null for unsigned thinking.
+ * ours: the provider that signed a block refuses a changed one, and those that sign nothing have only the text. null for
+ * a block of nothing.
  */
 export function sealThinking(block: JsonObject): string | null {
-  const signed = block['type'] === 'redacted_thinking' || (asString(block['signature']) ?? '') !== '';
-  return signed ? Buffer.from(mark + stringifyJson(block)).toString('base64') : null;
+  const says = ['thinking', 'signature'].some((key) => (asString(block[key]) ?? '') !== '');
+  return says || block['type'] === 'redacted_thinking'
+    ? Buffer.from(mark + stringifyJson(block)).toString('base64')
+    : null;
 }
 
 /** null: not one of ours. */

@@ -17,13 +17,22 @@ const maxUserLength = 64;
  * (An OpenAI client's own request never comes here: its bytes go on as they are.)
  */
 export function toOpenAiRequest(request: CanonicalRequest): WireRequest {
+  return convert(request, false);
+}
+
+/** The same for those that need the thinking of earlier answers. */
+export function toOpenAiRequestWithThinking(request: CanonicalRequest): WireRequest {
+  return convert(request, true);
+}
+
+function convert(request: CanonicalRequest, withThinking: boolean): WireRequest {
   const dropped: string[] = [];
   const body: JsonObject = {};
   for (const key in request) {
     if (!foreign.has(key)) body[key] = request[key];
     else if (key !== 'thinking') dropped.push(key);
   }
-  body['messages'] = toMessages(asArray(request['messages']) ?? [], dropped);
+  body['messages'] = toMessages(asArray(request['messages']) ?? [], withThinking, dropped);
   const tools = asArray(request['tools']);
   if (tools !== null) body['tools'] = tools.map((tool, i) => uncached(tool, `tools[${i}]`, dropped));
   addReasoning(request, body, dropped);
@@ -70,7 +79,7 @@ function uncached(value: unknown, path: string, dropped: string[]): unknown {
   return rest;
 }
 
-function toMessages(messages: readonly unknown[], dropped: string[]): JsonObject[] {
+function toMessages(messages: readonly unknown[], withThinking: boolean, dropped: string[]): JsonObject[] {
   const out: JsonObject[] = [];
   /** Pictures that tools gave back: a tool's message holds text alone, so they follow the last of them. */
   let pictures: JsonObject[] = [];
@@ -81,7 +90,11 @@ function toMessages(messages: readonly unknown[], dropped: string[]): JsonObject
       out.push({ role: 'user', content: pictures });
       pictures = [];
     }
-    out.push(toMessage(message, `messages[${i}]`, pictures, dropped));
+    const path = `messages[${i}]`;
+    const written = toMessage(message, path, pictures, dropped);
+    const thinking = thinkingOf(message, path, withThinking, dropped);
+    if (thinking !== '') written['reasoning_content'] = thinking;
+    out.push(written);
   }
   if (pictures.length > 0) out.push({ role: 'user', content: pictures });
   return out;
@@ -91,8 +104,8 @@ function toMessage(message: JsonObject, path: string, pictures: JsonObject[], dr
   const out: JsonObject = {};
   for (const key in message) {
     const value = message[key];
-    if (key === 'content_blocks') noteThinking(value, path, dropped);
-    else if (key === 'cache_control' || key === 'is_error') dropped.push(`${path}.${key}`);
+    if (key === 'content_blocks') continue;
+    if (key === 'cache_control' || key === 'is_error') dropped.push(`${path}.${key}`);
     else if (key === 'tool_calls') {
       out[key] = (asArray(value) ?? []).map((call, j) => uncached(call, `${path}.tool_calls[${j}]`, dropped));
     } else out[key] = value;
@@ -141,9 +154,15 @@ function toPart(value: unknown, path: string, dropped: string[]): JsonObject {
   return { ...part, file: { filename: 'document.pdf', ...file } };
 }
 
-function noteThinking(value: unknown, path: string, dropped: string[]): void {
-  (asArray(value) ?? []).forEach((block, j) => {
-    const type = asObject(block)?.['type'];
-    if (type === 'thinking' || type === 'redacted_thinking') dropped.push(`${path}.content_blocks[${j}]`);
+/** What the model thought in this message, as far as the provider can be sent it; signatures are of other providers. */
+function thinkingOf(message: JsonObject, path: string, isWanted: boolean, dropped: string[]): string {
+  let thinking = '';
+  (asArray(message['content_blocks']) ?? []).forEach((value, j) => {
+    const block = asObject(value);
+    const text = asString(block?.['thinking']) ?? '';
+    if (block?.['type'] === 'thinking' && isWanted) thinking += text;
+    else if (block?.['type'] === 'thinking' || block?.['type'] === 'redacted_thinking')
+      dropped.push(`${path}.content_blocks[${j}]`);
   });
+  return thinking;
 }

@@ -16,6 +16,7 @@ interface Compatible {
   readonly passHeaders?: readonly string[];
   readonly quirks?: readonly Quirk[];
   readonly dialect?: ChatFormat;
+  readonly wantsThinkingBack?: true;
 }
 
 /**
@@ -58,6 +59,8 @@ const compatible: Readonly<Record<string, Compatible>> = {
     source: 'https://api-docs.deepseek.com/api/create-chat-completion',
     quirks: [developerAsSystem, noEffortAsNoThinking],
     dialect: openAiDialect,
+    // 400 "Missing `reasoning_content` field" without (api-docs.deepseek.com/guides/thinking_mode#tool-calls).
+    wantsThinkingBack: true,
   },
   digitalocean: {
     base: 'https://inference.do-ai.run/v1',
@@ -138,7 +141,12 @@ const compatible: Readonly<Record<string, Compatible>> = {
     dialect: openAiDialect,
   },
   monsterapi: { base: 'https://llm.monsterapi.ai/v1', source: 'https://developer.monsterapi.ai' },
-  moonshot: { base: 'https://api.moonshot.cn/v1', source: 'https://platform.moonshot.ai/docs/api/chat' },
+  moonshot: {
+    base: 'https://api.moonshot.cn/v1',
+    source: 'https://platform.moonshot.ai/docs/api/chat',
+    // 400 "thinking is enabled but reasoning_content is missing" without (github.com/continuedev/continue/issues/11600).
+    wantsThinkingBack: true,
+  },
   morph: {
     base: 'https://api.morphllm.com/v1',
     source: 'https://docs.morphllm.com/api-reference/introduction',
