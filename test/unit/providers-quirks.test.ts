@@ -80,6 +80,51 @@ describe('What single providers do otherwise', () => {
     });
   });
 
+  describe('mistral-ai', () => {
+    const turn = (a: string, b: string): JsonObject[] => [
+      { role: 'user', content: 'Weather and time?' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [a, b].map((id) => ({
+          id,
+          type: 'function',
+          function: { name: 'look', arguments: '{}' },
+        })),
+      },
+      ...[b, a].map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' })),
+    ];
+    const idsOf = ({ messages: sent }: JsonObject): unknown[] =>
+      (sent as JsonObject[]).flatMap(({ tool_calls: calls, tool_call_id: id }) =>
+        Array.isArray(calls) ? calls.map((call: JsonObject) => call['id']) : (id ?? []),
+      );
+
+    it('is sent ids of other providers as nine letters or digits, the same wherever they are', () => {
+      const given = ['toolu_01A09q90qw90lq917835lq9', 'call_2'] as const;
+      const [a, b, ...results] = idsOf(sentTo('mistral-ai', { messages: turn(...given) }));
+      for (const id of [a, b]) expect(id).to.match(/^[a-zA-Z0-9]{9}$/);
+      expect(a).to.not.equal(b);
+      expect(results).to.deep.equal([b, a]);
+      expect(idsOf(sentTo('mistral-ai', { messages: turn(...given) }))).to.deep.equal([a, b, b, a]);
+    });
+
+    it('is sent its own ids as they are', () => {
+      const body = { messages: turn('D681PevKs', 'oJkXAAbq1') };
+      expect(sentTo('mistral-ai', body)).to.equal(body);
+    });
+
+    it('is not sent the thinking that its answers have beside their text, which it refuses', () => {
+      const said = { role: 'assistant', content: 'Yes.' };
+      const body = {
+        messages: [
+          { ...said, reasoning_content: 'Hm.' },
+          { role: 'user', content: 'Sure?' },
+        ],
+      };
+      expect(sentTo('mistral-ai', body)).to.deep.equal({ messages: [said, body.messages[1]] });
+    });
+  });
+
   describe('openrouter', () => {
     it('is sent its own fields, and who calls under both names of that header', () => {
       const body = {

@@ -5,6 +5,7 @@ import { CallFields } from '../../src/data-plane/providers/call-fields.js';
 import { google } from '../../src/data-plane/providers/kinds/google.js';
 import { vertex } from '../../src/data-plane/providers/kinds/vertex.js';
 import type { ProviderDefinition } from '../../src/data-plane/providers/provider.js';
+import { providers } from '../../src/data-plane/providers/rows.js';
 
 interface Asked {
   readonly model?: string | null;
@@ -99,6 +100,13 @@ describe('Vertex AI’s addresses', () => {
         model: name,
       });
     }
+  });
+
+  it('of Mistral are sent what Mistral itself is sent, and their answers are read as its own', () => {
+    const mistral = providers.get('mistral-ai');
+    const { quirks, dialect } = row(vertex, place, { model: 'mistralai.mistral-medium-3' });
+    expect(quirks).to.include.members([...mistral!.quirks!]);
+    expect(dialect).to.equal(mistral!.dialect);
   });
 
   it('are not made of what is no region, project or model', () => {

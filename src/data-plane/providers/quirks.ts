@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../common/core/exchange.js';
 import { isJsonObject } from '../../common/json/json.js';
 import type { Quirk } from './provider.js';
@@ -22,7 +23,7 @@ export function rename(from: string, to: string): Quirk {
 }
 
 /** Sends one value of a top-level field as another. */
-export function revalue(field: string, from: unknown, to: unknown): Quirk {
+function revalue(field: string, from: unknown, to: unknown): Quirk {
   return {
     name: `send ${field} ${String(from)} as ${String(to)}`,
     apply: (body: JsonObject) => (body[field] === from ? { ...body, [field]: to } : body),
@@ -32,22 +33,63 @@ export function revalue(field: string, from: unknown, to: unknown): Quirk {
 /** Writes `system` where OpenAI has `developer`, for providers that support only the former. */
 export const developerAsSystem: Quirk = {
   name: 'send developer messages as system messages',
-  apply(body) {
-    const { messages } = body;
-    if (!Array.isArray(messages) || !messages.some(isDeveloper)) return body;
-    return {
-      ...body,
-      messages: messages.map((message) => (isDeveloper(message) ? { ...message, role: 'system' } : message)),
-    };
-  },
+  apply: (body) =>
+    withMessages(body, (message) =>
+      message['role'] === 'developer' ? { ...message, role: 'system' } : message,
+    ),
 };
 
-function isDeveloper(message: unknown): message is JsonObject {
-  return isJsonObject(message) && message['role'] === 'developer';
+/** Each message as `edit` returns it; the body itself where that is always the same message. */
+function withMessages(body: JsonObject, edit: (message: JsonObject) => JsonObject): JsonObject {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return body;
+  const edited: unknown[] = messages.map((message) => (isJsonObject(message) ? edit(message) : message));
+  return edited.some((message, i) => message !== messages[i]) ? { ...body, messages: edited } : body;
 }
 
+const shortId = /^[a-zA-Z0-9]{9}$/;
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** The same id always becomes the same id. */
+function shortIdOf(id: unknown): unknown {
+  if (typeof id !== 'string' || shortId.test(id)) return id;
+  const bytes = createHash('sha256').update(id).digest().subarray(0, 9);
+  return Array.from(bytes, (byte) => letters[byte % letters.length]).join('');
+}
+
+/** For those who refuse ids of tool calls other than nine letters or digits: ids that other providers made. */
+const shortCallIds: Quirk = {
+  name: 'send ids of tool calls as nine letters or digits',
+  apply: (body) =>
+    withMessages(body, (message) => {
+      const { tool_calls: calls, tool_call_id: id } = message;
+      if (id !== undefined) {
+        const short = shortIdOf(id);
+        return short === id ? message : { ...message, tool_call_id: short };
+      }
+      if (!Array.isArray(calls)) return message;
+      const edited: unknown[] = calls.map((call) => {
+        const given = isJsonObject(call) ? call['id'] : undefined;
+        const short = shortIdOf(given);
+        return short === given ? call : { ...(call as JsonObject), id: short };
+      });
+      return edited.some((call, i) => call !== calls[i]) ? { ...message, tool_calls: edited } : message;
+    }),
+};
+
+/** For those who refuse the thinking of earlier answers in the field in which the gateway's answers have it. */
+const withoutThinkingBack: Quirk = {
+  name: 'do not send reasoning_content of messages',
+  apply: (body) =>
+    withMessages(body, (message) => {
+      if (message['reasoning_content'] === undefined) return message;
+      const { reasoning_content: _, ...rest } = message;
+      return rest;
+    }),
+};
+
 /** For those who send usage with every stream and refuse to be asked for it. */
-export const usageUnasked: Quirk = {
+const usageUnasked: Quirk = {
   name: 'do not ask for usage in streams, it comes by itself',
   apply(body) {
     const options = body['stream_options'];
@@ -67,3 +109,18 @@ export const noEffortAsNoThinking: Quirk = {
     return { thinking: { type: 'disabled' }, ...rest };
   },
 };
+
+/**
+ * Mistral's models, wherever they run. Unknown fields are refused with 422 `extra_forbidden`
+ * (github.com/editor-code-assistant/eca/issues/231, github.com/dnakov/anon-kode/issues/53), thinking of earlier answers
+ * too (github.com/BerriAI/litellm/issues/30835), and longer ids with 400 (github.com/langchain-ai/langchain/pull/24668).
+ */
+export const mistralQuirks: readonly Quirk[] = [
+  developerAsSystem,
+  usageUnasked,
+  rename('max_completion_tokens', 'max_tokens'),
+  rename('seed', 'random_seed'),
+  revalue('tool_choice', 'required', 'any'),
+  shortCallIds,
+  withoutThinkingBack,
+];

@@ -1,7 +1,7 @@
 import type { Format } from '../../../common/core/endpoint.js';
 import { openAiDialect } from '../formats/openai-dialect.js';
 import type { ChatFormat, ProviderDefinition, Quirk } from '../provider.js';
-import { developerAsSystem, noEffortAsNoThinking, rename, revalue, usageUnasked } from '../quirks.js';
+import { developerAsSystem, mistralQuirks, noEffortAsNoThinking, rename } from '../quirks.js';
 
 const chat = { 'openai-chat': '/chat/completions' } as const;
 const completions = { 'openai-completions': '/completions' } as const;
@@ -129,15 +129,7 @@ const compatible: Readonly<Record<string, Compatible>> = {
     base: 'https://api.mistral.ai/v1',
     source: 'https://docs.mistral.ai/api',
     paths: { ...chat, ...embeddings, 'openai-moderations': '/moderations' },
-    // Unknown fields are refused with 422 `extra_forbidden` (github.com/editor-code-assistant/eca/issues/231,
-    // github.com/dnakov/anon-kode/issues/53).
-    quirks: [
-      developerAsSystem,
-      usageUnasked,
-      rename('max_completion_tokens', 'max_tokens'),
-      rename('seed', 'random_seed'),
-      revalue('tool_choice', 'required', 'any'),
-    ],
+    quirks: mistralQuirks,
     dialect: openAiDialect,
   },
   monsterapi: { base: 'https://llm.monsterapi.ai/v1', source: 'https://developer.monsterapi.ai' },

@@ -3,8 +3,9 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { GoogleAuthorizer, serviceAccountOf } from '../auth/google.js';
 import { serviceAccount, serviceAccountField } from '../auth/service-account.js';
 import type { CallFields } from '../call-fields.js';
+import { openAiDialect } from '../formats/openai-dialect.js';
 import type { ProviderDefinition, Quirk, RowCall } from '../provider.js';
-import { rename, revalue } from '../quirks.js';
+import { mistralQuirks } from '../quirks.js';
 import { generateContent, modelSegments } from './google.js';
 
 /** Vertex AI: one address per region, and a format per publisher of the model. */
@@ -35,7 +36,7 @@ function forCall(call: RowCall): ProviderDefinition {
   return { ...vertex, base, ...spokenBy(publisher, name, under, call) };
 }
 
-type Spoken = Pick<ProviderDefinition, 'paths' | 'quirks' | 'passHeaders'>;
+type Spoken = Pick<ProviderDefinition, 'paths' | 'quirks' | 'dialect' | 'passHeaders'>;
 
 function spokenBy(publisher: string, name: string, under: string, { format, streaming }: RowCall): Spoken {
   const model = modelSegments(name).join('/');
@@ -65,7 +66,8 @@ function spokenBy(publisher: string, name: string, under: string, { format, stre
     case 'mistralai':
       return {
         paths: { 'openai-chat': `${under}/publishers/mistralai/models/${model}:${raw}` },
-        quirks: [...mistral, named(name)],
+        quirks: [...mistralQuirks, named(name)],
+        dialect: openAiDialect,
       };
     case 'endpoints':
       return {
@@ -112,12 +114,6 @@ const claudeNamed = (model: string): Quirk => ({
   name: 'anthropic_version in the body, and the model by its own name',
   apply: (body) => ({ anthropic_version: version, ...body, model }),
 });
-
-const mistral: readonly Quirk[] = [
-  rename('max_completion_tokens', 'max_tokens'),
-  rename('seed', 'random_seed'),
-  revalue('tool_choice', 'required', 'any'),
-];
 
 const named = (model: string): Quirk => ({
   name: 'the model by the name it has here',
