@@ -57,8 +57,8 @@ function lastOutputs(items: readonly unknown[]): ReadonlyMap<unknown, number> {
 }
 
 /**
- * In chat, the results of a turn's calls follow it at once, and in this format anything may come between: what the model
- * said after its calls joins its turn, and other messages follow the results.
+ * In chat, the results of a turn's calls follow it at once; in this format anything may come between. A text of the
+ * model after its calls joins their turn, and other messages are moved to after the results.
  */
 class ItemReader {
   readonly #out: InputMessage[] = [];
