@@ -114,9 +114,13 @@ function clamped(topP: unknown): unknown {
   return number > 0.99 ? 0.99 : number < 0.01 ? 0.01 : topP;
 }
 
+/** docs.cohere.com/reference/chat. */
+const mostStops = 5;
+
 function stopList(stop: unknown): readonly unknown[] | undefined {
   const list = typeof stop === 'string' ? [stop] : asArray(stop);
   if (list === null) throw invalid('stop', 'must be a string or a list of strings.');
+  if (list.length > mostStops) throw unsupported('stop', `this provider takes at most ${mostStops}.`);
   return list.length === 0 ? undefined : list;
 }
 

@@ -105,12 +105,16 @@ export function toGenerateContent(request: CanonicalRequest): WireRequest {
   return { body, dropped };
 }
 
+/** ai.google.dev/api/generate-content#generationconfig. */
+const mostStops = 5;
+
 function addStop(request: CanonicalRequest, config: JsonObject): void {
   const { stop } = request;
   if (stop === undefined || stop === null) return;
   const list = typeof stop === 'string' ? [stop] : asArray(stop);
   if (list === null || list.some((item) => typeof item !== 'string'))
     throw invalid('stop', 'must be a string or a list of strings.');
+  if (list.length > mostStops) throw unsupported('stop', `this provider takes at most ${mostStops}.`);
   if (list.length > 0) config['stopSequences'] = list;
 }
 
