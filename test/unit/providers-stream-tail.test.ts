@@ -52,6 +52,14 @@ describe('The tail of a stream that passes through', () => {
     expect(watch('openai-chat', Buffer.from(chunk('\ndata: [DONE]\n\n')), 500).done).to.equal(false);
   });
 
+  it('finds an error that a server reports before the end marker, with or without the object around it', () => {
+    const bare = { object: 'error', message: 'Out of memory', type: 'InternalServerError', code: 500 };
+    for (const error of [bare, { error: bare }, { error: 'Out of memory' }]) {
+      const bytes = Buffer.from(`${chunk('Hi')}${data(error)}data: [DONE]\n\n`);
+      expect(watch('openai-chat', bytes, 50).error).to.deep.equal(error);
+    }
+  });
+
   it("takes usage from Groq's place and from a last chunk with choices", () => {
     const groq = data({
       model: 'l',

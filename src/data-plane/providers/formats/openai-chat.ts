@@ -4,6 +4,7 @@ import { noUsage, type Usage } from '../../../common/core/usage.js';
 import { parseJson } from '../../../common/json/json.js';
 import type { CanonicalChunk, ChatFormat, ConversionContext, StreamReader } from '../provider.js';
 import { ChoiceEnds } from './choice-ends.js';
+import { reportsError } from './error-event.js';
 import { asArray, asObject, asString } from './json-shape.js';
 import { toOpenAiRequest } from './openai-request.js';
 import { openAiUsage } from './openai-usage.js';
@@ -53,7 +54,7 @@ class OpenAiStream implements StreamReader {
     // What follows the end marker is no part of the answer.
     if (this.#marked) return none;
     const chunk = this.#parse(data);
-    if (name === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null)) {
+    if (reportsError(name, chunk)) {
       const { message } = readProviderError(200, chunk, this.context);
       throw new GatewayError('upstream_stream_error', message);
     }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import type { Usage } from '../../../common/core/usage.js';
 import { anthropicUsage, mergeCounts } from '../formats/anthropic-usage.js';
 import { ChoiceEnds } from '../formats/choice-ends.js';
+import { reportsError } from '../formats/error-event.js';
 import { geminiUsage } from '../formats/gemini-usage.js';
 import { asObject } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
@@ -87,9 +88,8 @@ function* eventsFrom(head: Buffer): Generator<TailEvent> {
 function errorIn({ last }: TailEvents): JsonObject | null {
   const event = last?.object ?? null;
   if (event === null) return null;
-  const hasError = event['error'] !== undefined && event['error'] !== null;
   // Events of the Responses API have an `error` within their `response`, and are named by their `type`.
-  return hasError || last?.name === 'error' || event['type'] === 'error' ? event : null;
+  return reportsError(last?.name ?? '', event) || event['type'] === 'error' ? event : null;
 }
 
 function parseObject(text: string): JsonObject | null {
