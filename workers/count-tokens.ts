@@ -1,8 +1,11 @@
 import type { Format } from '../src/common/core/endpoint.js';
+import { lowerThreadPriority } from '../src/common/threads/thread-priority.js';
 import type { TokenEncoder } from './byte-pairs.js';
 import { encoderFor } from './encoders.js';
 import { readAnswer } from './read-answer.js';
 import { readRequest } from './read-request.js';
+
+lowerThreadPriority();
 
 export { exceedsLimit } from './token-limit.js';
 

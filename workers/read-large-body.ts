@@ -3,7 +3,10 @@ import { type ErrorCode, GatewayError } from '../src/common/core/errors.js';
 import type { JsonObject } from '../src/common/core/exchange.js';
 import { isJsonObject, parseJson } from '../src/common/json/json.js';
 import { scanJson } from '../src/common/json/json-scan.js';
+import { lowerThreadPriority } from '../src/common/threads/thread-priority.js';
 import { answerText, scanBody, understand } from '../src/data-plane/endpoints/read-body.js';
+
+lowerThreadPriority();
 
 export interface ReadTask {
   readonly endpoint: EndpointName;

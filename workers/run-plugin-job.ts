@@ -4,6 +4,9 @@ import type { Pack } from '../src/common/plugin-host/files/pack.js';
 import { runPack } from '../src/common/plugin-host/files/run.js';
 import type { Plugin } from '../src/common/plugin-host/plugin.js';
 import * as pluginApi from '../src/common/plugin-host/plugin-api.js';
+import { lowerThreadPriority } from '../src/common/threads/thread-priority.js';
+
+lowerThreadPriority();
 
 const { pack } = workerData as { readonly pack: Pack };
 let loaded: Promise<Plugin> | null = null;

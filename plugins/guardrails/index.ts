@@ -31,6 +31,8 @@ export interface GuardrailOptions {
 const mebibyte = 1024 * 1024;
 /** Milliseconds that a text waits for its turn in a thread. */
 const waitMs = 5000;
+/** A check that takes long delays no others while there is a spare thread. */
+const spareThreads = 1;
 /** Bytes of a body that is written in one turn of the event loop. */
 const writeAtMost = mebibyte;
 
@@ -48,10 +50,10 @@ const writeAtMost = mebibyte;
 export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
   ...stage,
   setup(options, host) {
-    const { checkMs = 1000, threads = 2, threadHeapMegabytes = 128 } = options;
+    const { checkMs = 1000, threads = 1, threadHeapMegabytes = 128 } = options;
     const { queue = 256, queueBytes = 128 * mebibyte, streamHoldMs = 1000 } = options;
     const pool = new CheckPool({
-      ...{ deadlineMs: checkMs, waitMs, threads, heapMb: threadHeapMegabytes },
+      ...{ deadlineMs: checkMs, waitMs, threads, spareThreads, heapMb: threadHeapMegabytes },
       ...{ maxQueue: queue, maxQueueBytes: queueBytes },
     });
     const runner = new GuardrailRunner(host, pool);

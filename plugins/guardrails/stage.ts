@@ -24,8 +24,8 @@ export default defineStage({
       unit: 'count',
       minimum: 1,
       maximum: 64,
-      default: 2,
-      doc: 'Threads that run checks, for each data worker. They are started on demand.',
+      default: 1,
+      doc: 'Threads that run checks at the same time, for each data worker; one more runs while a text takes longer than 20 ms. They are started on demand.',
     },
     threadHeapMegabytes: {
       unit: 'count',

@@ -507,6 +507,12 @@ export const folders: readonly Folder[] = [
   {
     path: 'workers',
     holds: 'what runs in worker threads: counting tokens, reading large bodies',
-    imports: ['src/common/core', 'src/common/json', 'src/common/plugin-host', 'src/data-plane/endpoints'],
+    imports: [
+      'src/common/core',
+      'src/common/json',
+      'src/common/plugin-host',
+      'src/common/threads',
+      'src/data-plane/endpoints',
+    ],
   },
 ];

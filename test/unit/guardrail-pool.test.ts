@@ -8,6 +8,7 @@ const options: CheckPoolOptions = {
   deadlineMs: 300,
   waitMs: 60_000,
   threads: 1,
+  spareThreads: 0,
   heapMb: 48,
   maxQueue: 3,
   maxQueueBytes: 1000,

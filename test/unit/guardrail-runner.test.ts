@@ -108,7 +108,7 @@ const exchange = { onAbort: () => () => {}, principal } as unknown as Exchange;
 
 describe('a run of guardrails', () => {
   const pool = new CheckPool({
-    ...{ deadlineMs: 1000, waitMs: 1000, threads: 1, heapMb: 64 },
+    ...{ deadlineMs: 1000, waitMs: 1000, threads: 1, spareThreads: 0, heapMb: 64 },
     ...{ maxQueue: 0, maxQueueBytes: 0 },
   });
   /** Plugins of the workspace, by partner. */

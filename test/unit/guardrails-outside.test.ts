@@ -165,7 +165,15 @@ describe('a text of 20 MB', () => {
   it('is checked and changed in threads without holding up the event loop', async function () {
     if (process.platform !== 'linux') return this.skip();
     const pool = new CheckPool({
-      ...{ deadlineMs: 30_000, waitMs: 30_000, threads: 1, heapMb: 512, maxQueue: 10, maxQueueBytes: 1e9 },
+      ...{
+        deadlineMs: 30_000,
+        waitMs: 30_000,
+        threads: 1,
+        spareThreads: 0,
+        heapMb: 512,
+        maxQueue: 10,
+        maxQueueBytes: 1e9,
+      },
     });
     const text = 'a b c d e f '.repeat(1_666_667);
     Buffer.byteLength(text);
@@ -198,7 +206,15 @@ describe('the deadline of checks', () => {
   it('ends one that never does, one that parses too much, and one of a long text, in time', async () => {
     const deadlineMs = 150;
     const pool = new CheckPool({
-      ...{ deadlineMs, waitMs: 10_000, threads: 1, heapMb: 128, maxQueue: 10, maxQueueBytes: 1e9 },
+      ...{
+        deadlineMs,
+        waitMs: 10_000,
+        threads: 1,
+        spareThreads: 0,
+        heapMb: 128,
+        maxQueue: 10,
+        maxQueueBytes: 1e9,
+      },
     });
     const run = (id: string, parameters: object, text: string) =>
       pool.run(

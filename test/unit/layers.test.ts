@@ -29,6 +29,8 @@ const forPlugins = [
   'threads',
   'vocabulary',
 ].map((name) => `src/common/${name}`);
+/** What every worker thread calls first. */
+const threadPriority = 'src/common/threads/thread-priority.ts';
 /** What a worker thread runs of the product's own code, by its entry. */
 const threadParts: Readonly<Record<string, readonly string[]>> = {
   'workers/run-plugin-job.ts': ['src/common/plugin-host/'],
@@ -161,6 +163,7 @@ function objection({ from, to, typeOnly }: Import): string | null {
     const allowed =
       to.startsWith('workers/') ||
       (to.startsWith('src/common/') && typeOnly) ||
+      to === threadPriority ||
       under(to, threadParts[from] ?? []);
     return allowed ? null : 'workers import common types alone, but for what their thread is there to run';
   }

@@ -15,6 +15,8 @@ export interface CheckPoolOptions {
   /** Milliseconds that a job may wait for its turn. */
   readonly waitMs: number;
   readonly threads: number;
+  /** Further threads, while texts take long in the others. */
+  readonly spareThreads: number;
   /** Heap of a thread, in megabytes. */
   readonly heapMb: number;
   /** Jobs that run or wait; a further one does not run. */
@@ -52,10 +54,10 @@ export class CheckPool {
     readonly options: CheckPoolOptions,
     thread: URL = threadModule('./thread', import.meta.url),
   ) {
-    const { threads, heapMb } = options;
-    this.#progress = new Int32Array(new SharedArrayBuffer(4 * threads));
+    const { threads, spareThreads, heapMb } = options;
+    this.#progress = new Int32Array(new SharedArrayBuffer(4 * (threads + spareThreads)));
     this.#threads = new JobThreads({
-      ...{ module: thread, threads, heapMb, youngMb, idleMs },
+      ...{ module: thread, threads, spareThreads, heapMb, youngMb, idleMs },
       workerData: this.#progress,
     });
   }

@@ -1,21 +1,13 @@
-import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { retainedBytes } from '../../../src/common/bytes/retained-bytes.js';
+import { lowerThreadPriority } from '../../../src/common/threads/thread-priority.js';
 import type { TextContext } from '../check.js';
 import { checks } from '../checks/index.js';
 import { dataOf, LapTimer, runTextCheck } from '../run/text-check.js';
 import { type CheckJob, type JobCheck, type JobResult, unpacked } from './job.js';
 
-/** Of a thread that has less of a processor than the event loop where both want it. */
-const niceness = 10;
-try {
-  // On Linux a thread has a priority of its own, by its number.
-  setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness);
-} catch {
-  // Elsewhere it has that of its process.
-}
+lowerThreadPriority();
 
 const progress = workerData as Int32Array;
 

@@ -6,6 +6,8 @@ export interface JobThreadsOptions {
   readonly module: URL;
   /** Jobs that run at the same time. */
   readonly threads: number;
+  /** Further threads: one of them runs a job for each other job that takes longer than `longMs`. Absent: none. */
+  readonly spareThreads?: number;
   /** Heap of a thread, in megabytes; a job that needs more ends its thread, not the process. */
   readonly heapMb: number;
   /** Young generation of that heap, in megabytes. Absent: V8's default. */
@@ -24,6 +26,9 @@ export interface Job {
   readonly transfer?: readonly ArrayBuffer[];
 }
 
+/** Milliseconds. */
+const longMs = 20;
+
 /**
  * Runs jobs in threads that start with the first job. Jobs wait here for a thread, and not in Piscina: without threads
  * that always run, it starts none for the jobs in its queue when the one before them is ended or loses its thread.
@@ -31,11 +36,16 @@ export interface Job {
 export class JobThreads {
   #pool: Promise<Piscina> | null = null;
   #closed = false;
+  /** Places without a job, spare ones included. */
   readonly #free: number[];
+  /** Places with a job, and when it began. */
+  readonly #running = new Map<number, number>();
   readonly #waiting = new Set<(place: number | null) => void>();
+  /** Set while jobs wait and a place is free: it is looked again whether one that runs takes long. */
+  #look: NodeJS.Timeout | null = null;
 
   constructor(readonly options: JobThreadsOptions) {
-    this.#free = Array.from({ length: options.threads }, (_, i) => i);
+    this.#free = Array.from({ length: allThreads(options) }, (_, i) => i);
   }
 
   /** Jobs that wait for a thread. */
@@ -48,14 +58,15 @@ export class JobThreads {
    * that have a thread. null: none was free within `waitMs`, or this is closed.
    */
   async inTurn<T>(waitMs: number, use: (place: number) => Promise<T>): Promise<T | null> {
-    const place = this.#free.pop() ?? (await this.#turn(waitMs));
+    const isNext = this.#waiting.size === 0 && this.#mayStart();
+    const place = isNext ? this.#take() : await this.#turn(waitMs);
     if (place === null) return null;
     try {
       return this.#closed ? null : await use(place);
     } finally {
-      const [next] = this.#waiting;
-      if (next === undefined) this.#free.push(place);
-      else next(place);
+      this.#running.delete(place);
+      this.#free.push(place);
+      this.#startNext();
     }
   }
 
@@ -92,6 +103,34 @@ export class JobThreads {
     await (await this.#pool)?.destroy();
   }
 
+  #mayStart(): boolean {
+    const { threads } = this.options;
+    if (this.#free.length === 0) return false;
+    if (this.#running.size < threads) return true;
+    const longSince = performance.now() - longMs;
+    let short = 0;
+    for (const began of this.#running.values()) if (began > longSince) short++;
+    return short < threads;
+  }
+
+  #take(): number {
+    const place = this.#free.pop()!;
+    this.#running.set(place, performance.now());
+    return place;
+  }
+
+  #startNext(): void {
+    for (const next of this.#waiting) {
+      if (!this.#mayStart()) break;
+      next(this.#take());
+    }
+    if (this.#waiting.size === 0 || this.#free.length === 0 || this.#look !== null) return;
+    this.#look = setTimeout(() => {
+      this.#look = null;
+      this.#startNext();
+    }, longMs);
+  }
+
   #turn(waitMs: number): Promise<number | null> {
     return new Promise((resolve) => {
       const turn = (place: number | null): void => {
@@ -101,9 +140,12 @@ export class JobThreads {
       };
       const timer = setTimeout(() => turn(null), waitMs);
       this.#waiting.add(turn);
+      this.#startNext();
     });
   }
 }
+
+const allThreads = ({ threads, spareThreads = 0 }: JobThreadsOptions): number => threads + spareThreads;
 
 /** The module at a path from the importing one: TypeScript from source (tests), else JavaScript. */
 export const threadModule = (path: string, importer: string): URL =>
@@ -119,7 +161,7 @@ async function createPool(options: JobThreadsOptions): Promise<Piscina> {
     filename: fromSource ? module.href : fileURLToPath(module),
     ...(options.workerData === undefined ? {} : { workerData: options.workerData }),
     minThreads: 0,
-    maxThreads: options.threads,
+    maxThreads: allThreads(options),
     idleTimeout: options.idleMs,
     resourceLimits: {
       maxOldGenerationSizeMb: heapMb,
