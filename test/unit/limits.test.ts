@@ -255,7 +255,11 @@ describe('rate limits', () => {
     ['every model of the target', [{ key: 'model', value: '@p/*' }], true],
     ['every model of another', [{ key: 'model', value: '@q/*' }], false],
     ['the provider', [{ key: 'provider', value: 'p' }], true],
+    ['the provider as calls name it', [{ key: 'provider', value: '@p' }], true],
+    ['another provider as calls name it', [{ key: 'provider', value: '@q' }], false],
+    ['the provider, excluded as calls name it', [{ key: 'provider', excludes: ['@p'] }], false],
     ['the virtual key', [{ key: 'virtual_key', value: ['x', 'p'] }], true],
+    ['the virtual key as calls name it', [{ key: 'virtual_key', value: ['x', '@p'] }], true],
   ];
   for (const [name, conditions, isAbout] of cases) {
     it(`of a policy hold for ${name}: ${isAbout ? 'yes' : 'no'}`, async () => {

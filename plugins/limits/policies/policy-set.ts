@@ -9,8 +9,7 @@ class Patterns {
   readonly #beginnings: readonly string[];
   readonly #isAny: boolean;
 
-  constructor(given: string | readonly string[]) {
-    const texts = typeof given === 'string' ? [given] : given;
+  constructor(texts: readonly string[]) {
     this.#isAny = texts.includes('*');
     this.#beginnings = texts.filter((text) => text.endsWith('/*')).map((text) => text.slice(0, -1));
     this.exact = new Set(texts.filter((text) => text !== '*' && !text.endsWith('/*')));
@@ -27,6 +26,15 @@ class Patterns {
   }
 }
 
+/** Keys whose values are slugs of stored providers, which calls name with an @ before them. */
+const slugKeys: ReadonlySet<string> = new Set(['provider', 'virtual_key']);
+
+function patternsOf(key: string, given: string | readonly string[] | undefined): Patterns | null {
+  if (given === undefined) return null;
+  const texts = typeof given === 'string' ? [given] : given;
+  return new Patterns(slugKeys.has(key) ? texts.map((text) => text.replace(/^@/, '')) : texts);
+}
+
 class Condition {
   readonly key: string;
   readonly values: Patterns | null;
@@ -34,8 +42,8 @@ class Condition {
 
   constructor({ key, value, excludes }: PolicyCondition) {
     this.key = key;
-    this.values = value === undefined ? null : new Patterns(value);
-    this.#excludes = excludes === undefined ? null : new Patterns(excludes);
+    this.values = patternsOf(key, value);
+    this.#excludes = patternsOf(key, excludes);
   }
 
   /** A key that the request does not have fails its condition. */
