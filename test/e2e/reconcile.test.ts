@@ -162,6 +162,23 @@ describe('headgate reconcile', function () {
     ]);
   });
 
+  it('refuses providers that are none, and suggests the nearest', async () => {
+    writeFileSync(join(folder, 'none.csv'), 'date,model,key,input_tokens,output_tokens,cost_usd\n');
+    const given = ['-f', 'none.csv', '--from', day, '--to', day];
+    const of = await command(['--provider', 'generic', ...given, '--of', 'openai', '--of', 'antropic']);
+    expect([of.code, of.stderr.split('\n')[1]]).to.deep.equal([
+      1,
+      'headgate: --of is no provider that the gateway can call: "antropic": did you mean anthropic?',
+    ]);
+    const kind = await command(['--provider', 'openia', ...given]);
+    expect([kind.code, kind.stderr]).to.deep.equal([
+      2,
+      'headgate: --provider must be one of openai, anthropic, generic; did you mean openai?\n',
+    ]);
+    const known = await command(['--provider', 'generic', ...given, '--of', 'open-ai']);
+    expect(known.stdout).to.include('*  gpt-4o-mini: not in the export');
+  });
+
   it('is a call of the administration too, for keys of the organisation alone', async () => {
     const call = async (key: string) => {
       const answer = await fetch(`${gateway.url}/v1/reconciliations`, {
@@ -180,5 +197,29 @@ describe('headgate reconcile', function () {
     expect(json).to.deep.include({ object: 'reconciliation', alarm: true, token_difference: 1 });
     expect(json['differences']).to.have.nested.property('[0].output_tokens.difference', 1);
     expect((await call(gateway.workspaceKey)).status).to.equal(403);
+  });
+
+  it('compares providers that only logs of other gateways name', async () => {
+    const logged = await fetch(`${gateway.url}/v1/logs`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': gateway.workspaceKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        request: {
+          url: 'https://llm.example/v1/chat/completions',
+          headers: { 'x-gateway-provider': 'house-llm' },
+          body: { model: 'house-model', messages: [] },
+        },
+        response: {
+          status: 200,
+          body: { model: 'house-model', usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } },
+        },
+      }),
+    });
+    expect(logged.status, await logged.text()).to.equal(200);
+    await eventually('the row', async () => {
+      const given = ['--provider', 'generic', '-f', 'none.csv', '--from', day, '--to', day];
+      const { code, stdout } = await command([...given, '--of', 'house-llm']);
+      return (code === 1 && stdout.includes('house-model: not in the export')) || undefined;
+    });
   });
 });

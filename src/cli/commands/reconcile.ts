@@ -12,6 +12,7 @@ import {
   UsageGroups,
 } from '../../common/reconciliation/usage-groups.js';
 import { type ExportKind, exportKinds } from '../../common/reconciliation/usage-line.js';
+import { nearest } from '../../common/text/nearest.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from '../input/file-input.js';
 import { printable, writeErrorLine, writeJson, writeLine, writeProgress } from '../output/output.js';
@@ -76,36 +77,50 @@ export function register(program: Command, context: SessionContext): void {
     .option('--tolerance-usd <amount>', "by which a day's cost of a key and model may differ", '0');
   withSession(command, { workspace: false }).action(async (options: ReconcileOptions) => {
     const kind = exportKinds.find((name) => name === options.provider);
-    if (kind === undefined) throw new CliError(`--provider must be one of ${exportKinds.join(', ')}.`, 2);
+    if (kind === undefined) throw unknownKind(options.provider);
     const percent = amountOf(options.threshold?.replace(/%$/, ''), '--threshold');
     const dollars = amountOf(options.thresholdUsd, '--threshold-usd');
     amountOf(options.toleranceUsd, '--tolerance-usd');
     const groups = await groupsOf(kind, options.file);
-    await withAdmin(context, options, async ({ api }) => {
-      const parts: Reconciliation[] = [];
-      for (const part of partsOf(groups, options)) {
-        parts.push(
-          await api.reconciliations.reconcileUsage({
-            provider: 'generic',
-            providers: options.of ?? (kind === 'generic' ? [] : [kind]),
-            file: [genericHeader, ...part.lines].join('\n'),
-            key_map: mapOf(options.keyMap, '--key-map'),
-            model_map: mapOf(options.modelMap, '--model-map'),
-            ignore_keys: options.ignoreKeys === true,
-            from: part.from,
-            to: part.to,
-            tolerance_usd: options.toleranceUsd,
-            keys: keysOf(groups),
-            compare: columnNames(groups),
-          }),
-        );
-      }
-      const result = sumOf(parts, kind, { percent, dollars });
-      if (options.json === true) writeJson(result);
-      else for (const line of picture(result)) writeLine(printable(line));
-      if (result.alarm) process.exitCode = 1;
-    });
+    await withAdmin(
+      context,
+      options,
+      async ({ api }) => {
+        const parts: Reconciliation[] = [];
+        for (const part of partsOf(groups, options)) {
+          parts.push(
+            await api.reconciliations.reconcileUsage({
+              provider: 'generic',
+              providers: options.of ?? (kind === 'generic' ? [] : [kind]),
+              file: [genericHeader, ...part.lines].join('\n'),
+              key_map: mapOf(options.keyMap, '--key-map'),
+              model_map: mapOf(options.modelMap, '--model-map'),
+              ignore_keys: options.ignoreKeys === true,
+              from: part.from,
+              to: part.to,
+              tolerance_usd: options.toleranceUsd,
+              keys: keysOf(groups),
+              compare: columnNames(groups),
+            }),
+          );
+        }
+        const result = sumOf(parts, kind, { percent, dollars });
+        if (options.json === true) writeJson(result);
+        else for (const line of picture(result)) writeLine(printable(line));
+        if (result.alarm) process.exitCode = 1;
+      },
+      { said: inFlags },
+    );
   });
+}
+
+/** A refusal with the flag in place of the field. */
+const inFlags = (message: string): string => message.replace(/^providers\[\d+\]/, '--of');
+
+function unknownKind(given: string): CliError {
+  const meant = nearest(given, exportKinds);
+  const hint = meant === null ? '.' : `; did you mean ${meant}?`;
+  return new CliError(`--provider must be one of ${exportKinds.join(', ')}${hint}`, 2);
 }
 
 function amountOf(text: string | undefined, flag: string): Amount | null {

@@ -8,9 +8,12 @@ const renamed: ReadonlyMap<string, string> = new Map([
   ['hugging-face', 'huggingface'],
 ]);
 
+/** The gateway's own name of a provider. */
+export const currentName = (name: string): string => renamed.get(name) ?? name;
+
 /** The provider that a request names. Throws AB01 for one that has no row: nothing could ever be called by it. */
 export function providerNamed(parts: AdminParts, name: string, path: string): string {
-  const provider = renamed.get(name) ?? name;
+  const provider = currentName(name);
   if (parts.providers.has(provider)) return provider;
   const meant = nearestName(provider, parts.providers.names());
   const hint =

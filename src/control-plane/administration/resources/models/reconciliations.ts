@@ -14,6 +14,7 @@ import { type UsageGroup, UsageGroups } from '../../../../common/reconciliation/
 import { type ExportKind, exportKinds } from '../../../../common/reconciliation/usage-line.js';
 import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
+import { currentName, providerNamed } from '../integrations/provider-names.js';
 
 const dayMs = 86_400_000;
 const maxDays = 400;
@@ -27,7 +28,16 @@ const kindNames = {
 } as const;
 
 /** Compares exports of usage with the ledger. */
-export function reconciliationsService({ ledger }: AdminParts): Service<'Reconciliations'> {
+export function reconciliationsService(parts: AdminParts): Service<'Reconciliations'> {
+  const { ledger } = parts;
+
+  /** Logs that were imported may name providers that the gateway itself cannot call: they are known by their rows. */
+  function checkProviders(providers: readonly string[], ours: readonly LedgerUsage[]): void {
+    const logged = new Set(ours.map(({ provider }) => provider));
+    for (const [i, name] of providers.entries())
+      if (!logged.has(name)) providerNamed(parts, name, `providers[${i}]`);
+  }
+
   return {
     async ReconcileUsage(caller, request) {
       const kind = exportKinds.find((name) => name === request.provider) ?? 'generic';
@@ -41,6 +51,7 @@ export function reconciliationsService({ ledger }: AdminParts): Service<'Reconci
         if (ours.length > maxUsage)
           throw new AdminError('AB01', `from: the ledger has more than ${maxUsage} groups: name fewer days.`);
       }
+      checkProviders(providers, ours);
       const compared = compare(theirs, ours, {
         keyMap: new Map(Object.entries(request.key_map ?? {})),
         modelMap: new Map(Object.entries(request.model_map ?? {})),
@@ -109,7 +120,7 @@ function rangeOf(
 const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function providersOf(kind: ExportKind, given: readonly string[]): readonly string[] {
-  if (given.length > 0) return given;
+  if (given.length > 0) return given.map(currentName);
   return kind === 'generic' ? [] : [kind];
 }
 
