@@ -6437,7 +6437,7 @@ export interface AdminServices {
     /** Runs a guardrail over texts, and lists what it finds. Nothing is sent to a provider, and nothing is recorded; checks that ask
      * other services do so. */
     TestGuardrail: [TestGuardrailRequest, TestGuardrailResponse];
-    /** Archives a guardrail. */
+    /** Archives a guardrail. It is refused while a default or an active config names it. */
     DeleteGuardrail: [DeleteGuardrailRequest, DeleteGuardrailResponse];
   };
   /** Credentials of a provider, kept once and lent to workspaces, where providers are made from them. Those with a

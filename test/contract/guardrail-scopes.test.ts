@@ -56,6 +56,41 @@ describe('guardrails of an organisation in the store', () => {
       expect((await found()).guardrails?.before).to.deep.equal(['a', 'b', 'd']);
     });
 
+    it('are mentioned where defaults and active configs have their id or slug', async () => {
+      const made = await store.guardrails.create(place.organisationId, null, {
+        name: 'Under_score',
+        checks: [],
+        actions: {} as never,
+        by: null,
+      });
+      if (made === 'missing') throw new Error('There is no such workspace.');
+      const mentions = () => store.guardrails.mentions(made, 2);
+      const none = { organisation: false, workspaces: [], configs: [] };
+      expect(await mentions()).to.deep.equal(none);
+      const defaults = { inputGuardrails: [], outputGuardrails: [made.id] };
+      await store.organisations.update(place.organisationId, { defaults });
+      await store.workspaces.update(place.organisationId, place.workspaceId, { defaults: defaults as never });
+      const texts = [made.slug, made.id, made.slug.slice(0, -1), made.id].map((name) =>
+        JSON.stringify([name]),
+      );
+      for (const [i, text] of texts.entries())
+        await store.configs.create(place, { name: 'c', slug: `pc-${i}`, text });
+      expect(await mentions()).to.deep.equal({
+        organisation: true,
+        workspaces: ['default'],
+        configs: [
+          { slug: 'pc-0', workspace: 'default', text: texts[0] },
+          { slug: 'pc-1', workspace: 'default', text: texts[1] },
+        ],
+      });
+      for (const slug of ['pc-0', 'pc-1', 'pc-3'])
+        await store.configs.update(place, slug, { status: 'archived' });
+      const empty = { inputGuardrails: [], outputGuardrails: [] };
+      await store.organisations.update(place.organisationId, { defaults: empty });
+      await store.workspaces.update(place.organisationId, place.workspaceId, { defaults: empty as never });
+      expect(await mentions()).to.deep.equal(none);
+    });
+
     it('keep what they change as it was only where the organisation sets that', async () => {
       expect(await found()).to.not.have.property('keepUnredacted');
       await store.organisations.update(place.organisationId, { settings: { keep_unredacted_text: true } });

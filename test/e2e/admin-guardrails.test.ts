@@ -88,7 +88,7 @@ describe('guardrails over the administration plane', () => {
     const made = await make();
     const put = (body: object) => ask('PUT', `${path}/${made.slug}`, body);
     const { id, slug } = made;
-    expect((await put({ name: 'Renamed', checks })).json).to.deep.equal({ id, slug, version_id: null });
+    expect((await put({ name: 'Renamed', checks })).json).to.deep.equal({ id, slug });
     const { json } = await put({ checks: [{ id: 'default.notNull', is_enabled: false }] });
     expect(json.version_id).to.be.a('string').and.not.equal(made.version_id);
     const { json: one } = await ask('GET', `${path}/${id}`);
@@ -170,6 +170,70 @@ describe('guardrails over the administration plane', () => {
     expect((await ask('DELETE', `${path}/${made.id}`)).status).to.equal(404);
   });
 
+  describe('that something names', () => {
+    const gone = (id: string) => plane.rest('DELETE', `${path}/${id}`);
+    const refusal = (slug: string, uses: string) => [
+      409,
+      { message: `${slug} is still used by ${uses}: remove it there first.`, errorCode: 'AB07' },
+    ];
+    const own = () => ({ organisation_id: plane.first.organisation_id });
+
+    it('are not deleted while they are a default of a workspace', async () => {
+      const { id, slug } = await make();
+      const defaults = (names: readonly string[]) =>
+        plane.rest('PUT', '/v1/admin/workspaces/default', { defaults: { output_guardrails: names } });
+      expect((await defaults([slug])).status).to.equal(200);
+      const refused = await gone(id);
+      expect([refused.status, refused.json.data]).to.deep.equal(
+        refusal(slug, 'the defaults of workspace default'),
+      );
+      expect((await ask('GET', `${path}/${id}`)).json.status).to.equal('active');
+      await defaults([]);
+      expect((await gone(id)).status).to.equal(200);
+    });
+
+    it('are not deleted while they are a default of the organisation', async () => {
+      const { id, slug } = await make(own(), plane.first.admin_key);
+      const defaults = (names: readonly string[]) =>
+        plane.rest('PUT', '/v1/admin/organisation/defaults', { input_guardrails: names });
+      expect((await defaults([slug])).status).to.equal(200);
+      const refused = await gone(id);
+      expect([refused.status, refused.json.data]).to.deep.equal(
+        refusal(slug, 'the defaults of the organisation'),
+      );
+      await defaults([]);
+      expect((await gone(id)).status).to.equal(200);
+    });
+
+    it('are not deleted while active configs use them, at any level, by id or by slug', async () => {
+      const { id, slug } = await make(own(), plane.first.admin_key);
+      const config = (workspace_id: string, name: string, config: object) =>
+        plane.rest('POST', '/v1/configs', { workspace_id, name, slug: `pc-${name}`, config });
+      const target = { provider: 'openai', api_key: 'k', before_request_hooks: [{ id: slug }] };
+      await config('default', 'nested', { strategy: { mode: 'fallback' }, targets: [target] });
+      await config('other', 'named', { input_guardrails: [id] });
+      await config('default', 'text', { provider: 'openai', api_key: 'k', override_params: { user: slug } });
+      const refused = await gone(slug);
+      expect([refused.status, refused.json.data]).to.deep.equal(
+        refusal(slug, 'config pc-named of workspace other, config pc-nested of workspace default'),
+      );
+      await plane.rest('DELETE', '/v1/configs/pc-nested?workspace_id=default');
+      await plane.rest('PUT', '/v1/configs/pc-named', { workspace_id: 'other', config: { retry: {} } });
+      expect((await gone(id)).status).to.equal(200);
+    });
+
+    it('are named in full up to a number, over gRPC too', async () => {
+      const { id, slug } = await make();
+      const { configs, guardrails } = plane.workspace.api;
+      for (let i = 0; i < 12; i++)
+        await configs.createConfig({ name: 'c', slug: `pc-many-${i}`, config: { input_guardrails: [slug] } });
+      const message = await refused(guardrails.deleteGuardrail({ id }), 'ALREADY_EXISTS', 'AB07');
+      expect(message).to.match(
+        /config pc-many-\d+ of workspace default and others: remove it there first\.$/,
+      );
+    });
+  });
+
   it('show masks of their secrets, and keep those whose masks are sent back', async () => {
     const { organisation_id } = plane.first;
     const hook = (webhookURL: string, headers: object) => [
@@ -189,7 +253,7 @@ describe('guardrails over the administration plane', () => {
       headers: { 'X-One': 'se*****r-3', 'X-Two': '*****' },
     });
     const same = await put(hook(masked.webhookURL, masked.headers));
-    expect([same.status, same.json.version_id]).to.deep.equal([200, null]);
+    expect([same.status, same.json]).to.deep.equal([200, { id: made.id, slug: made.slug }]);
 
     const headers = { ...masked.headers, 'X-Two': 'secret-5', 'X-Three': 'secret-6' };
     expect((await put(hook(shown, headers))).json.version_id).to.be.a('string');

@@ -70,6 +70,16 @@ export interface GuardrailChange extends Partial<GuardrailContent> {
   readonly etag?: string;
 }
 
+/** What may apply a guardrail. */
+export interface GuardrailMentions {
+  /** Is it a default of the organisation? */
+  readonly organisation: boolean;
+  /** Slugs of active workspaces of which it is a default. */
+  readonly workspaces: readonly string[];
+  /** Active configs whose text has its id or slug, if only by chance. Secrets in it are masked. */
+  readonly configs: readonly { readonly slug: string; readonly workspace: string; readonly text: string }[];
+}
+
 export interface GuardrailStore {
   /** By id or slug, of a workspace or the organisation's own. */
   get(organisationId: string, idOrSlug: string): Promise<GuardrailWithContent | null>;
@@ -87,6 +97,8 @@ export interface GuardrailStore {
     workspaceId: string | null,
     input: NewGuardrail,
   ): Promise<Guardrail | 'missing'>;
+  /** Where it is mentioned: at most `most` workspaces and `most` configs. */
+  mentions(guardrail: Guardrail, most: number): Promise<GuardrailMentions>;
   /** Other checks or actions make a new version; id and slug stay. */
   update(
     organisationId: string,

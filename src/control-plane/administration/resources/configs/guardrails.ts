@@ -21,6 +21,7 @@ import { AdminError, mostFaults } from '../../admin-error.js';
 import { setOf } from '../../audit/mask.js';
 import { pageOf, textOf, timeOf } from '../../grpc/wire.js';
 import { inSight, needReach, scopeOf, settled } from '../../records.js';
+import { usesOf } from '../../references/guardrail-uses.js';
 import { nobodysKey } from '../../references/nobodys-key.js';
 import type { AdminParts, Service } from '../../service.js';
 
@@ -221,7 +222,11 @@ export function guardrailsService({ store, explain }: AdminParts): Service<'Guar
     },
 
     async DeleteGuardrail(caller, request) {
-      const { id } = await changeable(caller, request);
+      const guardrail = await changeable(caller, request);
+      const { id, slug } = guardrail;
+      const uses = await usesOf(store, guardrail);
+      if (uses !== '')
+        throw new AdminError('AB07', `${slug} is still used by ${uses}: remove it there first.`);
       const change = { status: 'archived', by: caller.id, etag: request.etag ?? undefined } as const;
       const gone = await store.guardrails.update(caller.organisationId, id, change);
       caller.changed(settled(gone, 'guardrail'), forgets);

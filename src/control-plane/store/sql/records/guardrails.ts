@@ -6,6 +6,7 @@ import type {
   Guardrail,
   GuardrailChange,
   GuardrailContent,
+  GuardrailMentions,
   GuardrailStore,
   GuardrailWithContent,
   NewGuardrail,
@@ -20,6 +21,7 @@ import { insertNew } from '../connection/statements.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
+import { mentionsOf } from './guardrail-mentions.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface GuardrailRow {
@@ -141,6 +143,10 @@ export class SqlGuardrails implements GuardrailStore {
       });
       return listed(all, newestFirst, page, fromRow);
     });
+  }
+
+  mentions(guardrail: Guardrail, most: number): Promise<GuardrailMentions> {
+    return this.database.read((sql) => mentionsOf(sql, guardrail, most));
   }
 
   async create(

@@ -1,0 +1,22 @@
+import type { Guardrail, Store } from '../../store/store.js';
+import { referencesOf } from './config-references.js';
+
+/** Of each kind, in a message. */
+const maxNamed = 10;
+
+/** What applies a guardrail, for a message; empty: nothing does. */
+export async function usesOf(store: Store, guardrail: Guardrail): Promise<string> {
+  const mentions = await store.guardrails.mentions(guardrail, maxNamed + 1);
+  const configs = mentions.configs.filter(({ text }) =>
+    referencesOf(JSON.parse(text)).guardrails.some(
+      ({ name }) => name === guardrail.id || name === guardrail.slug,
+    ),
+  );
+  const uses = [
+    ...mentions.workspaces.slice(0, maxNamed).map((workspace) => `the defaults of workspace ${workspace}`),
+    ...configs.slice(0, maxNamed).map(({ slug, workspace }) => `config ${slug} of workspace ${workspace}`),
+  ];
+  if (mentions.organisation) uses.unshift('the defaults of the organisation');
+  const isMore = mentions.workspaces.length > maxNamed || configs.length > maxNamed;
+  return uses.join(', ') + (isMore ? ' and others' : '');
+}
