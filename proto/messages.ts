@@ -948,7 +948,7 @@ export interface CreateSecretReferenceRequest {
   readonly secret_key?: string | null;
   /** May every workspace use it? true unless allowed_workspaces is given. */
   readonly allow_all_workspaces?: boolean | null;
-  /** Ids or slugs of the workspaces that may use it, at most 1000. */
+  /** Ids or slugs of the workspaces that may use it, 1 to 1000. */
   readonly allowed_workspaces: readonly string[];
   /** For searches: at most 64, each of at most 255 characters. */
   readonly tags: Readonly<Record<string, string>>;
@@ -5566,7 +5566,8 @@ export interface UpdateSecretReferenceRequest {
   readonly secret_key?: string | null;
   /** true: every workspace may use it, and allowed_workspaces is emptied. */
   readonly allow_all_workspaces?: boolean | null;
-  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. */
+  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. Without a name only
+   * together with allow_all_workspaces. */
   readonly allowed_workspaces: readonly string[];
   /** Replaces all tags. */
   readonly tags: Readonly<Record<string, string>>;

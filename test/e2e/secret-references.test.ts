@@ -542,6 +542,27 @@ describe('Secret references', () => {
     expect((await call('GET', '/v1/secret-references/listed')).status).to.equal(404);
   });
 
+  it('are not open to all workspaces because a list of them is empty', async () => {
+    const body = { name: 'Empty', slug: 'empty-list', ...env };
+    const none = await call('POST', '/v1/secret-references', { ...body, allowed_workspaces: [] });
+    expect([none.status, none.json.data]).to.deep.equal([
+      400,
+      { message: 'allowed_workspaces must not be an empty list.', errorCode: 'AB01' },
+    ]);
+    await made('POST', '/v1/secret-references', { ...body, allowed_workspaces: [gateway.workspaceId] });
+    for (const allowed_workspaces of [[], null]) {
+      const emptied = await call('PUT', '/v1/secret-references/empty-list', { allowed_workspaces });
+      expect([emptied.status, emptied.json.data.message]).to.deep.equal([
+        400,
+        'allowed_workspaces names no workspace: send allow_all_workspaces, true for all of them or false for none.',
+      ]);
+    }
+    const closed = { allow_all_workspaces: false, allowed_workspaces: [] };
+    await made('PUT', '/v1/secret-references/empty-list', closed);
+    expect((await call('GET', '/v1/secret-references/empty-list')).json).to.deep.include(closed);
+    await call('DELETE', '/v1/secret-references/empty-list');
+  });
+
   it('cannot be deleted while something is mapped, and the answer names it', async () => {
     const slug = await reference(env);
     const key = await mapped(slug);

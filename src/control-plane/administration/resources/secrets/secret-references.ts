@@ -182,7 +182,13 @@ export function secretReferencesService({ store, ownIdentities }: AdminParts): S
       const workspaces = await workspacesOf(caller, all, request.allowed_workspaces);
       const tags = changeOf(request, 'tags');
       const description = changeOf(request, 'description');
-      const isEmptied = changeOf(request, 'allowed_workspaces') !== undefined;
+      const isEmptied =
+        changeOf(request, 'allowed_workspaces') !== undefined && request.allowed_workspaces.length === 0;
+      if (isEmptied && all === undefined)
+        throw AdminError.field(
+          'allowed_workspaces',
+          'names no workspace: send allow_all_workspaces, true for all of them or false for none.',
+        );
       const stay = isEmptied ? [] : (before.workspaces ?? []);
       const answer = await secretReferences.update(organisationId, before.id, {
         name: setOf(request, 'name')?.trim(),
