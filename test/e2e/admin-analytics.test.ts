@@ -191,6 +191,40 @@ describe('requests to analytics', () => {
     expect(wrong.json.data.message).to.equal('filters."colour" is no filter.');
   });
 
+  it('save no filter by a workspace that there is none of, or that the key does not see', async () => {
+    const save = (filters: object, key?: string) =>
+      plane.rest(
+        'POST',
+        '/v1/analytics/filters',
+        { name: 'x', filters, workspace_id: null },
+        key ? { key } : {},
+      );
+    const { workspace_key: key } = plane.first;
+    for (const [filters, name] of [
+      [{ workspace_slug: 'nowhere' }, 'workspace_slug'],
+      [{ workspace_id: plane.other }, 'workspace_id'],
+      [{ workspace_slug: 'other' }, 'workspace_slug'],
+    ] as const) {
+      const { status, json } = await save(filters, key);
+      expect([status, json.data?.errorCode], JSON.stringify(filters)).to.deep.equal([404, 'AB02']);
+      expect(json.data.message).to.equal(`filters.${name}: there is no such workspace.`);
+    }
+    const made = await save({ workspace_id: plane.first.workspace_id }, key);
+    expect(made.status, JSON.stringify(made.json)).to.equal(200);
+    const path = `/v1/analytics/filters/${made.json.id}`;
+    const changed = await plane.rest('PUT', path, { filters: { workspace_slug: 'nowhere' } }, { key });
+    expect([changed.status, changed.json.data?.errorCode]).to.deep.equal([404, 'AB02']);
+    const two = { workspace_id: plane.other, workspace_slug: 'elsewhere' };
+    const twice = await plane.rest('POST', '/v1/analytics/filters', {
+      ...{ name: 'x', workspace_id: 'other' },
+      filters: two,
+    });
+    expect(twice.json.data.message).to.equal(
+      'filters.workspace_slug names another workspace than workspace_id.',
+    );
+    await plane.rest('DELETE', path, undefined, { key });
+  });
+
   it('price requests again with other models, by the prices of the organisation', async () => {
     const filters = {
       time_of_generation_min: '2026-01-01T00:00:00Z',

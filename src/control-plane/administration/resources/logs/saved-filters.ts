@@ -6,7 +6,7 @@ import { setOf } from '../../audit/mask.js';
 import { pageOf, textOf, timeOf } from '../../grpc/wire.js';
 import { inSight, settled } from '../../records.js';
 import type { AdminParts, Service } from '../../service.js';
-import { readOnlyLogFilters } from '../../usage/log-filters.js';
+import { filteredWorkspace, readOnlyLogFilters } from '../../usage/log-filters.js';
 
 /** Characters of the JSON of filters. */
 const longestFilters = 16_384;
@@ -24,12 +24,17 @@ const toMessage = (saved: SavedFilter): SavedFilterMessage => ({
   etag: saved.etag,
 });
 
-/** Filters that could be used as they are. Throws AB01 with the path. */
-function checkedFilters(filters: FilterValues): FilterValues {
+/** Filters that could be used as they are. Throws AB01 with the path, and AB02 for a workspace that the caller does not see. */
+async function checkedFilters(caller: Caller, filters: FilterValues): Promise<FilterValues> {
   readOnlyLogFilters(filters, 'filters');
   if (JSON.stringify(filters).length > longestFilters)
     throw AdminError.field('filters', `must be no longer than ${longestFilters} characters.`);
-  return filters;
+  const named = filteredWorkspace(filters, 'filters');
+  if (named === null) return filters;
+  const workspace = await caller.store.workspaces.get(caller.organisationId, named);
+  if (workspace !== null && caller.sees(workspace.id)) return filters;
+  const name = filters['workspace_id'] ? 'workspace_id' : 'workspace_slug';
+  throw new AdminError('AB02', `filters.${name}: there is no such workspace.`);
 }
 
 /** Filters of logs and analytics that are kept under a name. */
@@ -47,7 +52,7 @@ export function savedFiltersService({ store }: AdminParts): Service<'SavedFilter
       const place = await caller.place(request.workspace_id);
       const made = await store.savedFilters.create(place, {
         name: textOf('name', request.name),
-        filters: checkedFilters(request.filters ?? {}),
+        filters: await checkedFilters(caller, request.filters ?? {}),
         createdBy: caller.id,
       });
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
@@ -70,7 +75,7 @@ export function savedFiltersService({ store }: AdminParts): Service<'SavedFilter
       const filters = setOf(request, 'filters');
       const saved = await store.savedFilters.update(caller.organisationId, before.id, {
         name: setOf(request, 'name')?.trim(),
-        filters: filters === undefined ? undefined : checkedFilters(filters),
+        filters: filters === undefined ? undefined : await checkedFilters(caller, filters),
         etag: request.etag ?? undefined,
       });
       caller.changed(settled(saved, 'saved filter'));
