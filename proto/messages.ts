@@ -692,7 +692,8 @@ export interface CreateLabelRequest {
 export interface CreateLogExportRequest {
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
-  /** The filters of logs, and page_size (50,000 at most) with current_page for a part of what they leave. */
+  /** The filters of logs, page_size (50,000 at most) with current_page for a part of what they leave, and filter_id of a saved
+   * filter: its values are copied, unless these filters replace them. */
   readonly filters: Readonly<Record<string, unknown>>;
   /** Each of id, trace_id, created_at, request, response, is_success, ai_org, ai_model, req_units, res_units, total_units,
    * request_url, cost, cost_currency, response_time, response_status_code, mode, config, prompt_slug, metadata. */
@@ -3822,7 +3823,7 @@ export interface LogMetrics {
   readonly request_url: string;
   readonly request_method: string;
   readonly response_status_code: number;
-  /** Milliseconds. */
+  /** Milliseconds, as whole numbers: this and all other times that `exact_times` has. */
   readonly response_time: number;
   readonly upstream_response_time: number;
   readonly cache_status: string;
@@ -3900,6 +3901,8 @@ export interface LogMetrics {
   readonly cache_processing_time?: number | null;
   /** Milliseconds for reading an answer, and converting it if formats differ; absent for streams. */
   readonly response_parsing_time?: number | null;
+  /** The same times with their fractions, in milliseconds, by the names of their fields. */
+  readonly exact_times: Readonly<Record<string, number>>;
 }
 
 export interface LogRequest {
@@ -3915,7 +3918,7 @@ export interface LogRequest {
 export interface LogResponse {
   readonly status: number;
   readonly body?: string | null;
-  /** Milliseconds. */
+  /** Milliseconds, a whole number. */
   readonly response_time: number;
   readonly last_used_option_json_path?: string | null;
   /** As response_time, and as last_used_option_json_path. */

@@ -181,11 +181,36 @@ describe('logs and feedback over REST', () => {
     const headers = { 'x-gateway-trace-id': 'steps', 'x-gateway-config': config };
     await chat(headers);
     const row = await logOf('steps');
-    const { request_parsing_time, pre_processing_time, cache_processing_time, response_parsing_time } = row;
+    const { request_parsing_time, pre_processing_time, cache_processing_time, response_parsing_time } =
+      row.exact_times;
     const steps = { request_parsing_time, pre_processing_time, cache_processing_time, response_parsing_time };
     for (const [name, ms] of Object.entries(steps)) expect(ms, name).to.be.above(0).and.below(1000);
     const before = request_parsing_time + pre_processing_time + cache_processing_time;
     expect(before).to.be.closeTo(row.attempts[0].started_at_ms, 0.01);
+  });
+
+  it('times are whole milliseconds wherever a log is shown, with their fractions beside them', async () => {
+    await chat({ 'x-gateway-trace-id': 'whole-times' });
+    const row = await logOf('whole-times');
+    const { response, metrics } = await get(`/v1/logs/${row.id}`);
+    expect(Object.keys(row.exact_times)).to.include.members(['response_time', 'gateway_processing_time']);
+    for (const [name, ms] of Object.entries(row.exact_times as Record<string, number>)) {
+      expect(row[name], name).to.equal(Math.round(ms));
+      expect(metrics[name], name).to.equal(Math.round(ms));
+    }
+    expect(row.exact_times.response_time).to.not.equal(row.response_time);
+    expect(response.responseTime).to.equal(row.response_time);
+    expect(response.response_time).to.equal(row.response_time);
+    // A copy of the row that is imported keeps the fractions.
+    const copy = { ...row, id: 'whole-times-copy', trace_id: 'whole-times-copy' };
+    const { status, json } = await call(
+      'POST',
+      '/v1/logs/import',
+      { lines: Buffer.from(JSON.stringify(copy)).toString('base64') },
+      { 'x-gateway-api-key': gateway.adminKey },
+    );
+    expect(status, JSON.stringify(json)).to.equal(200);
+    expect((await logOf('whole-times-copy')).exact_times).to.deep.equal(row.exact_times);
   });
 
   it('feedback counts at the first request of its trace, weighted', async () => {

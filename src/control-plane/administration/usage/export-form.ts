@@ -30,7 +30,7 @@ function requestOf({ row, bodies, seesMetadata }: Shown): object {
 
 function responseOf({ row, bodies, seesMetadata }: Shown): object {
   const { status, body = null, headers } = loggedResponse(row, bodies, seesMetadata);
-  return { status, body, headers, responseTime: row.totalMs, lastUsedOptionJsonPath: row.target };
+  return { status, body, headers, responseTime: Math.round(row.totalMs), lastUsedOptionJsonPath: row.target };
 }
 
 interface Column {
@@ -57,7 +57,7 @@ const columns = {
   request_url: column(({ row }) => row.path, 'path'),
   cost: column(({ row }) => (row.cost === null ? null : dollarsOf(row.cost)), 'cost'),
   cost_currency: column(() => 'USD'),
-  response_time: column(({ row }) => row.totalMs, 'total_us'),
+  response_time: column(({ row }) => Math.round(row.totalMs), 'total_us'),
   response_status_code: column(({ row }) => row.status, 'status'),
   mode: column(({ row }) => row.endpoint, 'endpoint'),
   config: column(({ row }) => row.config, 'config'),

@@ -41,6 +41,20 @@ const optionIndex = (target: string | null): number | undefined => {
   return index === undefined ? undefined : Number(index);
 };
 
+const roundedToMicros = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+/** Milliseconds with fractions, by the names of the fields that have them as whole numbers. */
+const timesOf = (row: LedgerRow) => ({
+  response_time: row.totalMs,
+  upstream_response_time: row.upstreamMs,
+  gateway_processing_time: Math.max(0, roundedToMicros(row.totalMs - row.upstreamMs)),
+  ...stepTimes(row),
+});
+
+/** The same as whole numbers. */
+const wholeTimes = <Times extends Readonly<Record<string, number>>>(times: Times): Times =>
+  Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, Math.round(ms)])) as Times;
+
 /** Milliseconds of the gateway's steps; a step that did not run is absent. */
 function stepTimes({ steps, attempts, totalMs }: LedgerRow) {
   if (steps === null) return {};
@@ -61,6 +75,7 @@ export const isSuccess = ({ state, error, status }: LedgerRow): boolean =>
 /** A row as the administration answers it. */
 export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNames): LogMetrics {
   const { usage } = row;
+  const times = timesOf(row);
   const metadata = seesLogMetadata ? row.metadata : {};
   return {
     id: row.id,
@@ -80,8 +95,8 @@ export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNa
     request_url: row.path,
     request_method: row.method,
     response_status_code: row.status,
-    response_time: row.totalMs,
-    upstream_response_time: row.upstreamMs,
+    ...wholeTimes(times),
+    exact_times: times,
     cache_status: row.cache,
     stream_mode: row.stream ? 1 : 0,
     retry_success_count: row.retries,
@@ -103,8 +118,6 @@ export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNa
     is_proxy_call: row.endpoint === 'passthrough',
     internal_trace_id: row.trace,
     last_used_option_index: optionIndex(row.target),
-    gateway_processing_time: Math.max(0, Math.round((row.totalMs - row.upstreamMs) * 1000) / 1000),
-    ...stepTimes(row),
     node_id: row.node,
     error: row.error,
     error_message: row.errorMessage,

@@ -39,8 +39,8 @@ export const loggedResponse = (
 ): LogResponse => ({
   status: row.status,
   body: bodies?.response,
-  response_time: row.totalMs,
-  response_time_ms: row.totalMs,
+  response_time: Math.round(row.totalMs),
+  response_time_ms: Math.round(row.totalMs),
   last_used_option_json_path: row.target,
   last_used_option: row.target,
   headers: shownHeaders(bodies?.headers?.response, seesMetadata),

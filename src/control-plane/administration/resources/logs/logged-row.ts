@@ -19,6 +19,17 @@ import { boundedMetadata } from './custom-logs.js';
 type Given = Readonly<Record<string, unknown>>;
 type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object';
 
+/** Milliseconds: `exact_times` has them with their fractions. */
+const timeKinds: Readonly<Record<string, Kind>> = {
+  response_time: 'number',
+  upstream_response_time: 'number',
+  gateway_processing_time: 'number',
+  request_parsing_time: 'number',
+  pre_processing_time: 'number',
+  cache_processing_time: 'number',
+  response_parsing_time: 'number',
+};
+
 /** Every name that a row may have. Those without a column here follow from others. */
 const kinds: Readonly<Record<string, Kind>> = {
   id: 'text',
@@ -40,8 +51,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   request_url: 'text',
   request_method: 'text',
   response_status_code: 'number',
-  response_time: 'number',
-  upstream_response_time: 'number',
   cache_status: 'text',
   cache_type: 'text',
   stream_mode: 'number',
@@ -79,16 +88,13 @@ const kinds: Readonly<Record<string, Kind>> = {
   decisions: 'list',
   is_proxy_call: 'boolean',
   last_used_option_index: 'number',
-  gateway_processing_time: 'number',
   source: 'text',
   runtime: 'text',
   runtime_version: 'text',
   sdk_version: 'text',
   log_store_file_path_format: 'text',
-  request_parsing_time: 'number',
-  pre_processing_time: 'number',
-  cache_processing_time: 'number',
-  response_parsing_time: 'number',
+  exact_times: 'object',
+  ...timeKinds,
 };
 
 const attemptKinds: Readonly<Record<string, Kind>> = {
@@ -231,6 +237,7 @@ export function readLoggedRow(
   const metadata = metadataOf(given['metadata'], `${line}: metadata`);
   const usage = usageOf(fields);
   const status = fields.whole('response_status_code', highestStatus);
+  const times = timesOf(fields, `${line}: exact_times`);
   const row: LedgerRow = {
     ...blankRow,
     state,
@@ -254,8 +261,8 @@ export function readLoggedRow(
     error: fields.text('error'),
     errorMessage: fields.text('error_message'),
     stream: fields.number('stream_mode') === 1,
-    totalMs: fields.number('response_time') ?? 0,
-    upstreamMs: fields.number('upstream_response_time') ?? 0,
+    totalMs: times('response_time') ?? 0,
+    upstreamMs: times('upstream_response_time') ?? 0,
     firstByteMs: fields.number('first_byte_time'),
     attempts: attemptsOf(fields, `${line}: attempts`),
     retries: fields.whole('retry_success_count', mostRetries),
@@ -272,15 +279,24 @@ export function readLoggedRow(
     costSaved: fields.picos('cost_saved'),
     msSaved: fields.number('time_saved'),
     stages: isObject(given['stage_fields']) ? given['stage_fields'] : null,
-    steps: stepsOf(fields),
+    steps: stepsOf(times),
   };
   return { row, workspace: fields.needed('workspace_id') };
 }
 
+/** Milliseconds by the name of their field; null: there is none. */
+type TimeReader = (name: string) => number | null;
+
+/** Lines of an earlier version, or of other programs, have no `exact_times`. */
+function timesOf(fields: Fields, path: string): TimeReader {
+  const given = fields.given['exact_times'];
+  const exact = new Fields(isObject(given) ? given : {}, timeKinds, path);
+  return (name) => exact.number(name) ?? fields.number(name);
+}
+
 /** The lines do not contain the start of the cache lookup. */
-function stepsOf(fields: Fields): StepTimes | null {
-  const micros = (name: string): number =>
-    Math.min(Math.round((fields.number(name) ?? 0) * 1000), maxStepMicros);
+function stepsOf(times: TimeReader): StepTimes | null {
+  const micros = (name: string): number => Math.min(Math.round((times(name) ?? 0) * 1000), maxStepMicros);
   const body = micros('request_parsing_time');
   return body === 0 ? null : [body, 0, micros('cache_processing_time'), micros('response_parsing_time')];
 }
