@@ -31,6 +31,7 @@ describe('exports of logs', () => {
         response: {
           status: number === 3 ? 500 : 200,
           body: { model: 'gpt-4o-mini', usage: { prompt_tokens: number, completion_tokens: 1 } },
+          response_time: 33.75,
         },
         metadata: { team: `=team ${number}` },
       }));
@@ -104,6 +105,7 @@ describe('exports of logs', () => {
         expect(row.total_units).to.equal(log.metrics.total_units);
         expect(row.created_at).to.equal(log.created_at);
         expect(row.response.body).to.equal(log.response.body);
+        expect(row.response.responseTime).to.equal(34);
       }
       for (const [deed, path, method] of [
         ['changed', '', 'PUT'],
@@ -115,6 +117,35 @@ describe('exports of logs', () => {
         expect(text).to.include(`cannot be ${deed}`);
       }
       expect((await call('GET', '/logs/exports')).json).to.deep.include({ object: 'list', total: 1 });
+    });
+
+    it('take the values of a saved filter, unless their own filters replace them', async () => {
+      const saved = await call('POST', '/analytics/filters', {
+        name: 'Refused',
+        filters: { status_code: '500', total_units_max: 100 },
+      });
+      const filter_id: string = saved.json.id;
+      const make = (filters: object) => call('POST', '/logs/exports', { filters, requested_data: ['id'] });
+      const made = await make({ filter_id });
+      expect(made.json, made.text).to.include({ total: 1 });
+      const { id } = made.json;
+      const kept = async () => (await call('GET', `/logs/exports/${id}`)).json.filters;
+      expect(await kept()).to.deep.equal({
+        ...{ status_code: '500', total_units_max: 100 },
+        workspace_id: gateway.workspaceId,
+      });
+      const filters = { filter_id, status_code: '200', page_size: 1 };
+      const changed = await call('PUT', `/logs/exports/${id}`, { filters });
+      expect(changed.json, changed.text).to.include({ total: 1 });
+      expect(await kept()).to.include({ status_code: '200', total_units_max: 100, page_size: 1 });
+      // It has the values of then.
+      await call('DELETE', `/analytics/filters/${filter_id}`);
+      expect((await call('POST', `/logs/exports/${id}/start`)).status).to.equal(200);
+      expect(await written(id)).to.include({ status: 'success', total_records: 1 });
+      const gone = await make({ filter_id });
+      expect([gone.status, gone.json.data.errorCode]).to.deep.equal([404, 'AB08']);
+      const wrong = await make({ filter_id: 7 });
+      expect(wrong.json.data.message).to.include('filters.filter_id must be text.');
     });
 
     it('refuse an address that was changed, or whose time is over', async () => {

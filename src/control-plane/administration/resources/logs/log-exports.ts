@@ -12,6 +12,7 @@ import type { AdminParts, Service } from '../../service.js';
 import { contentTypes, readExportFilters, restrictedFields } from '../../usage/export-form.js';
 import { isSigned, linkSeconds, signedUrl } from '../../usage/export-link.js';
 import { filteredWorkspace } from '../../usage/log-filters.js';
+import { withSavedFilter } from '../../usage/saved-filter.js';
 
 /** Characters of the JSON of filters. */
 const longestFilters = 16_384;
@@ -89,6 +90,27 @@ export function logExportsService({
     return filters;
   }
 
+  /**
+   * The filters with the values of the saved filter that `filter_id` names: an export keeps them as they are now. `workspace`: that
+   * of the export takes the place of the saved one; null: the saved filter decides. Throws AB08 for one that the caller does not see.
+   */
+  async function resolved(
+    caller: Caller,
+    { filter_id: saved, ...own }: FilterValues,
+    workspace: string | null,
+  ): Promise<FilterValues> {
+    if (saved === undefined || saved === null || saved === '') return own;
+    if (typeof saved !== 'string') throw AdminError.field('filters.filter_id', 'must be text.');
+    const named = workspace !== null && filteredWorkspace(own, 'filters') === null;
+    return {
+      ...(await withSavedFilter(caller, {
+        ...own,
+        filter_id: saved,
+        ...(named && { workspace_id: workspace }),
+      })),
+    };
+  }
+
   async function workspaceOf(caller: Caller, id: string) {
     const workspace = await store.workspaces.get(caller.organisationId, id);
     if (workspace === null) throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
@@ -119,9 +141,9 @@ export function logExportsService({
 
   return {
     async CreateLogExport(caller, request) {
-      const place = await caller.place(request.workspace_id ?? filteredWorkspace(request.filters ?? {}));
+      const filters = await resolved(caller, request.filters ?? {}, request.workspace_id || null);
+      const place = await caller.place(request.workspace_id || filteredWorkspace(filters, 'filters'));
       const visible = await VisibleLogs.of(caller, place.workspaceId, 'logs');
-      const filters = request.filters ?? {};
       checked(filters, await workspaceOf(caller, place.workspaceId), visible);
       const made = await store.logExports.create(place, {
         filters,
@@ -157,7 +179,8 @@ export function logExportsService({
 
     async UpdateLogExport(caller, request) {
       const [before, visible] = await found(caller, request);
-      const { filters, description } = request;
+      const { description } = request;
+      const filters = request.filters && (await resolved(caller, request.filters, before.workspaceId));
       if (filters) checked(filters, await workspaceOf(caller, before.workspaceId), visible);
       const requested = request.requested_data ?? [];
       const changed = await store.logExports.update(caller.organisationId, before.id, {
