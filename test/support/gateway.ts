@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
+import { newDataDirectory } from './data-directory.js';
 import { scaled, TimeLimitError } from './time-limits.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -47,6 +48,7 @@ export interface RunningGateway {
 
 export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** One that has had its first start unless given. */
   readonly dataDir?: string;
   /** How many files and sockets each of its processes may have open (`ulimit -n`); as many as the test's unless given. */
   readonly openFiles?: number;
@@ -60,7 +62,7 @@ export interface GatewayOptions {
 
 /** Starts the whole gateway as its operators do: control process, data workers, SQLite, on ports of its own. */
 export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
+  const dataDir = options.dataDir ?? (await newDataDirectory(options.env ?? {}));
   const [port, grpcPort, opsPort] = await freePorts(3);
   const env = {
     HEADGATE_PORT: String(port),
