@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import { type Shape, shapeOf } from './shape.js';
 
@@ -55,7 +56,7 @@ export const adminPackage = 'headgate.admin.v1';
 
 /** The .proto files stay where they are: this file is among them in a checkout, and under dist/ in a build. */
 export function protoFolder(): string {
-  for (let at = import.meta.dirname; ; at = dirname(at)) {
+  for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
     if (existsSync(join(at, 'proto/headgate'))) return join(at, 'proto');
     if (at === dirname(at)) throw new Error('The folder proto/ is missing beside the program.');
   }

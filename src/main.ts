@@ -10,7 +10,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   );
   process.exit(1);
 }
-// From Node 22 on, compiled code is kept between starts.
+// From Node 22 on, the compiled code of packages is kept between starts; that of the bundle always is (tools/bundle-loader.cjs).
 if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache === 'function') {
   nodeModule.enableCompileCache();
 }

@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { GatewayError } from '../../common/core/errors.js';
 import type { Settings } from '../../common/settings/settings.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
+import { keepCompiledCode } from '../../process/node/compiled-code.js';
 import { version } from '../../process/node/version.js';
 import { PartFailed } from '../../process/part-list.js';
 import { CliError } from '../cli-error.js';
@@ -28,6 +29,7 @@ export async function serve(settings: Settings, reread: (() => Settings) | null 
     () => false,
   );
   writeLine(greeting(settings, gateway, keysFileExists ? keysFile : null));
+  keepCompiledCode();
 }
 
 /** Was it thrown with a sentence for the operator? A TypeError and its like are bugs, and keep their stack. */

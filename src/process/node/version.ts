@@ -9,7 +9,9 @@ export function ownPackage(): { readonly folder: URL; readonly version: string }
     try {
       const folder = new URL(up, import.meta.url);
       const text = readFileSync(new URL('package.json', folder), 'utf8');
-      return { folder, version: (JSON.parse(text) as { version: string }).version };
+      const { version } = JSON.parse(text) as { version?: string };
+      // That of dist/bundle has none.
+      if (version !== undefined) return { folder, version };
     } catch {
       // Source, build and bundle lie at different depths: another one it is.
     }

@@ -9,6 +9,7 @@ import { pluginScope, scopeFields } from '../../data-plane/pipeline/plugins/plug
 import { exitProcess } from '../ending/exit.js';
 import { exitInternal } from '../ending/last-handler.js';
 import { openLog } from '../log/log.js';
+import { keepCompiledCode } from '../node/compiled-code.js';
 import type { AdminGiven } from './parts/admin.js';
 import type { DirectoryGiven } from './parts/directory.js';
 import type { PipelineGiven } from './parts/pipeline.js';
@@ -85,6 +86,7 @@ process.on('message', (message: FromControl) => {
       start(message.init).then(
         (started) => {
           worker = started;
+          keepCompiledCode();
           delay.reset();
           post({ t: 'ready', port: started.port });
         },

@@ -1,20 +1,19 @@
 import type { ControlPart } from '../../../common/plugin-host/control.js';
 import type { Plugin, StageDeclaration } from '../../../common/plugin-host/plugin.js';
 import { order, planned, type StageName } from '../order.js';
+import { declarations } from './declarations.js';
 
-/**
- * The default export of a file of a stage's folder. Found by the stage's name, so that only `order.ts` lists stages.
- */
-async function exported<T>(stage: string, file: 'stage' | 'index' | 'control'): Promise<T> {
+/** The default export of a file of a stage's folder. Found by the stage's name, so that only `order.ts` lists stages. */
+async function exported<T>(stage: string, file: 'index' | 'control'): Promise<T> {
   const loaded = (await import(`../../../../plugins/${stage}/${file}.js`)) as { default: T };
   return loaded.default;
 }
 
-/** The declaration of each stage, in the order of the chain. Loaded by every process; it is plain data. */
-export const stages: readonly (StageDeclaration & { readonly name: StageName })[] = await Promise.all(
-  order.map((name) =>
-    planned.has(name) ? { name } : exported<StageDeclaration & { readonly name: StageName }>(name, 'stage'),
-  ),
+type Stage = StageDeclaration & { readonly name: StageName };
+
+/** The declaration of each stage, in the order of the chain. */
+export const stages: readonly Stage[] = order.map(
+  (name) => (declarations.find((stage) => stage.name === name) as Stage | undefined) ?? { name },
 );
 
 /** Stages that custom plugins can be placed next to. */
