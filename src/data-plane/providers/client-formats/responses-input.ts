@@ -42,7 +42,7 @@ export function readInput(input: unknown, dropped: string[]): InputMessage[] {
   const items = asArray(input);
   if (items === null) throw invalid('input', 'must be a string or a list of items.');
   const reader = new ItemReader(lastOutputs(items), dropped);
-  items.forEach((value, i) => reader.read(value, i));
+  for (const [i, value] of items.entries()) reader.read(value, i);
   return reader.end();
 }
 
