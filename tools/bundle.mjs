@@ -20,7 +20,7 @@ import { root } from './prepare.mjs';
 
 const dist = join(root, 'dist');
 const target = join(dist, 'bundle');
-const { order, planned } = await import(pathToFileURL(join(dist, 'src/data-plane/pipeline/order.js')).href);
+const { order } = await import(pathToFileURL(join(dist, 'src/data-plane/pipeline/order.js')).href);
 /** Programs that tests start and kill, some a hundred times. They are no part of the package. */
 const programsOfTests = ['test/fault']
   .map((folder) => join(dist, folder))
@@ -57,9 +57,8 @@ function withoutTopAwait(text) {
 const declarations = 'src/data-plane/pipeline/plugins/declarations.js';
 
 const declarationsOf = (names) => {
-  const built = names.filter((name) => !planned.has(name));
-  const imports = built.map((name, i) => `import stage${i} from '../../../../plugins/${name}/stage.js';`);
-  return `${imports.join('\n')}\nexport const declarations = [${built.map((_, i) => `stage${i}`).join(', ')}];`;
+  const imports = names.map((name, i) => `import stage${i} from '../../../../plugins/${name}/stage.js';`);
+  return `${imports.join('\n')}\nexport const declarations = [${names.map((_, i) => `stage${i}`).join(', ')}];`;
 };
 
 /**

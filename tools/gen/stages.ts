@@ -2,7 +2,6 @@ import { type Capabilities, capabilityHolders } from '../../src/common/plugin-ho
 import type { StageDeclaration } from '../../src/common/plugin-host/plugin.js';
 import { settingsTable } from '../../src/common/settings/settings.js';
 import { stageRows } from '../../src/common/settings/settings-stages.js';
-import { planned } from '../../src/data-plane/pipeline/order.js';
 import { stages } from '../../src/data-plane/pipeline/plugins/stages.js';
 
 const capabilityDocs: Readonly<Record<keyof Capabilities, string>> = {
@@ -61,7 +60,6 @@ ${table(
 
 /** `docs/stages.md`: what each stage brings, as it declares it. */
 export function stagesPage(): string {
-  const built = stages.filter(({ name }) => !planned.has(name));
   const holders = entries(capabilityDocs).map(
     ([name, doc]) =>
       `| \`${name}\` | ${doc} | ${capabilityHolders[name as keyof Capabilities] === 'plugins' ? 'every plugin' : "the gateway's own stages"} |`,
@@ -77,7 +75,7 @@ written and what each of these is.
 | --- | --- | --- |
 ${holders.join('\n')}
 
-${built.map(section).join('\n')}`
+${stages.map(section).join('\n')}`
     .trimEnd()
     .concat('\n');
 }

@@ -24,9 +24,6 @@ export const order = [
   'logger',
 ] as const;
 
-/** Names of stages that are not part of this version: they have no folder yet. */
-export const planned: ReadonlySet<StageName> = new Set();
-
 export type StageName = (typeof order)[number];
 
 /** The position of a custom plugin: directly before or after a stage. */

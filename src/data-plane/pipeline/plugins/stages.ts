@@ -1,6 +1,6 @@
 import type { ControlPart } from '../../../common/plugin-host/control.js';
 import type { Plugin, StageDeclaration } from '../../../common/plugin-host/plugin.js';
-import { order, planned, type StageName } from '../order.js';
+import type { StageName } from '../order.js';
 import { declarations } from './declarations.js';
 
 /** The default export of a file of a stage's folder. Found by the stage's name, so that only `order.ts` lists stages. */
@@ -12,9 +12,7 @@ async function exported<T>(stage: string, file: 'index' | 'control'): Promise<T>
 type Stage = StageDeclaration & { readonly name: StageName };
 
 /** The declaration of each stage, in the order of the chain. */
-export const stages: readonly Stage[] = order.map(
-  (name) => (declarations.find((stage) => stage.name === name) as Stage | undefined) ?? { name },
-);
+export const stages = declarations as readonly Stage[];
 
 /** Stages that custom plugins can be placed next to. */
 export const places: readonly StageName[] = stages
@@ -23,8 +21,7 @@ export const places: readonly StageName[] = stages
 
 /** The gateway's own plugins, in the order of the chain. For data workers. */
 export function loadStages(): Promise<readonly Plugin<never, never>[]> {
-  const built = stages.filter(({ name }) => !planned.has(name));
-  return Promise.all(built.map(({ name }) => exported<Plugin<never, never>>(name, 'index')));
+  return Promise.all(stages.map(({ name }) => exported<Plugin<never, never>>(name, 'index')));
 }
 
 /** The parts of stages in the control process, with the names of their stages. */
