@@ -98,6 +98,7 @@ function buildKey() {
   const parts = [
     read(at('tsconfig.json')) ?? '',
     read(bundler) ?? '',
+    read(at('tools', 'bundle-loader.cjs')) ?? '',
     read(at('package-lock.json')) ?? '',
     thisMachine(),
   ];
