@@ -39,7 +39,7 @@ export function createHandler(pipeline: Pipeline): (call: Call) => void {
     // Most requests name their endpoint exactly: only other paths need to be normalised.
     const fixed = fixedEndpoints.get(path);
     let endpoint: Endpoint;
-    if (fixed?.methods.includes(call.method) === true) {
+    if (fixed !== undefined && fixed.methods[0] === call.method) {
       endpoint = fixed.endpoint;
     } else {
       try {
