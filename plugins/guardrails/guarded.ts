@@ -16,6 +16,7 @@ import type { HookOutcome } from './run/outcome.js';
 import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
+import { type FailedOfTargets, judgeTargetBodies } from './run/target-runs.js';
 import type { UnredactedBodies } from './run/unredacted.js';
 import { JudgedStream } from './streams/judged-stream.js';
 import { StreamGuard, streamGuard } from './streams/stream-guard.js';
@@ -42,6 +43,8 @@ export interface GuardParts {
 /** The guardrails of one exchange, with what they have found so far. */
 export class GuardedExchange implements Judge {
   readonly #before = new Map<GuardrailRules, HookOutcome>();
+  /** In place of those, for targets that send another body. */
+  #ofTargets: FailedOfTargets = new Map();
   /** By the attempt whose answer was judged; of a stream null. */
   readonly #after = new Map<Attempt | null, readonly HookOutcome[]>();
   #beside: readonly HookOutcome[] = [];
@@ -64,20 +67,23 @@ export class GuardedExchange implements Judge {
     this.#runBeside(x, all, subject);
     const { sync } = split(all);
     const outcomes = this.parts.runner.run(x, sync, subject);
-    return outcomes instanceof Promise
-      ? outcomes.then((found) => this.#judgedRequest(x, sync, found))
-      : this.#judgedRequest(x, sync, outcomes);
+    const judged = (found: readonly HookOutcome[]): Awaitable<Reply | undefined> => {
+      for (const [i, guardrail] of sync.entries()) {
+        this.#before.set(guardrail, found[i]!);
+        this.#anyFailed ||= !found[i]!.verdict;
+      }
+      const ofTargets = judgeTargetBodies(this.parts.runner, x, sync, this.guardrails.targets, subject);
+      if (ofTargets === null) return this.#judgedRequest(x);
+      return ofTargets.then((failed) => {
+        this.#ofTargets = failed;
+        this.#anyFailed ||= failed.size > 0;
+        return this.#judgedRequest(x);
+      });
+    };
+    return outcomes instanceof Promise ? outcomes.then(judged) : judged(outcomes);
   }
 
-  #judgedRequest(
-    x: Exchange,
-    sync: readonly GuardrailRules[],
-    outcomes: readonly HookOutcome[],
-  ): Reply | undefined {
-    for (const [i, guardrail] of sync.entries()) {
-      this.#before.set(guardrail, outcomes[i]!);
-      this.#anyFailed ||= !outcomes[i]!.verdict;
-    }
+  #judgedRequest(x: Exchange): Reply | undefined {
     this.#record(x);
     if (!this.#anyFailed) return undefined;
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
@@ -149,8 +155,21 @@ export class GuardedExchange implements Judge {
   }
 
   #beforeOf(target: Target | null): readonly HookOutcome[] {
-    if (target === null) return [...this.#before.values()];
-    return this.guardrails.of(target).before.flatMap((guardrail) => this.#before.get(guardrail) ?? []);
+    if (target === null) return this.#allBefore();
+    const own = this.#ofTargets.get(target);
+    return this.guardrails
+      .of(target)
+      .before.flatMap((guardrail) => own?.get(guardrail) ?? this.#before.get(guardrail) ?? []);
+  }
+
+  /** One for each guardrail: that of a target where the client's body passed and the target's did not. */
+  #allBefore(): readonly HookOutcome[] {
+    if (this.#ofTargets.size === 0) return [...this.#before.values()];
+    const ofTargets = [...this.#ofTargets.values()];
+    return [...this.#before].map(([guardrail, outcome]) => {
+      if (!outcome.verdict) return outcome;
+      return ofTargets.find((own) => own.has(guardrail))?.get(guardrail) ?? outcome;
+    });
   }
 
   #denied(target: Target): HookOutcome | null {
@@ -172,8 +191,8 @@ export class GuardedExchange implements Judge {
   get version(): string {
     const { versions } = this.guardrails;
     if (!this.#anyFailed) return versions;
-    const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
-    return `${versions} ${JSON.stringify(failed)}`;
+    const failed = this.#allBefore().filter(({ verdict }) => !verdict);
+    return `${versions} ${JSON.stringify(failed.map(({ id }) => id))}`;
   }
 
   refusal(target: Target): Reply | null {
@@ -322,7 +341,7 @@ export class GuardedExchange implements Judge {
 
   #record(x: Exchange): void {
     const after = this.#after.get(x.answeredBy) ?? [];
-    const outcomes = [...this.#before.values(), ...after, ...this.#beside];
+    const outcomes = [...this.#allBefore(), ...after, ...this.#beside];
     this.parts.recorder.record(x, outcomes, this.#informed);
   }
 }

@@ -424,6 +424,59 @@ describe('guardrails of a running gateway', function () {
     expect((await ask('these are three', own)).status).to.equal(200);
   });
 
+  it('judge what the parameters of a config put into the request', async () => {
+    const bad = [{ role: 'user', content: 'bad' }];
+    const denies = { input_guardrails: [without('bad', { deny: true })] };
+    const own = { ...denies, override_params: { messages: bad } };
+    const { status, json } = await ask('fine', own);
+    expect(status).to.equal(446);
+    expect(json.hook_results.before_request_hooks[0].checks[0]).to.include({
+      id: 'default.contains',
+      verdict: false,
+    });
+    expect((await ask('fine', { ...denies, override_params: { temperature: 0 } })).status).to.equal(200);
+    expect((await ask('fine', { ...own, input_guardrails: [without('bad')] })).status).to.equal(246);
+    const models = { 'default.modelWhitelist': { models: ['gpt-4o-mini'] }, deny: true };
+    const other = { input_guardrails: [models], override_params: { model: 'gpt-4' } };
+    expect((await ask('fine', other)).status).to.equal(446);
+    const tools = [{ type: 'function', function: { name: 'rm', parameters: {} } }];
+    const noTools = { 'default.requestParams': { params: { blockedKeys: ['tools'] } }, deny: true };
+    expect((await ask('fine', { input_guardrails: [noTools], default_params: { tools } })).status).to.equal(
+      446,
+    );
+    const input = { model: 'gpt-4o-mini', input: 'fine' };
+    for (const [path, body, params] of [
+      ['/v1/responses', input, { input: 'bad' }],
+      ['/v1/embeddings', { ...input, model: 'text-embedding-3-small' }, { input: ['bad'] }],
+      ['/v1/completions', { model: 'gpt-3.5-turbo-instruct', prompt: 'fine' }, { prompt: 'bad' }],
+    ] as const) {
+      const response = await call(path, body, { ...denies, override_params: params });
+      expect(response.status, path).to.equal(446);
+    }
+  });
+
+  it('do not call a target whose parameters they refuse, nor one with texts there that they would redact', async () => {
+    const bad = { override_params: { messages: [{ role: 'user', content: 'bad a@example.org' }] } };
+    const targets = [{ name: 'first', ...bad }, { override_params: { model: 'gpt-4o' } }];
+    const config = (guardrail: object, status: number): object => ({
+      strategy: { mode: 'fallback', on_status_codes: [status] },
+      targets,
+      input_guardrails: [guardrail],
+    });
+    const moved = await ask('fine', config(without('bad', { deny: true }), 446));
+    expect([moved.status, moved.json.model]).to.deep.equal([200, 'gpt-4o']);
+    const redacts = { 'gateway.pii': { categories: ['EMAIL_ADDRESS'], redact: true }, deny: true };
+    const unredacted = await ask('fine', { ...bad, input_guardrails: [redacts] });
+    expect(unredacted.status).to.equal(446);
+    expect(unredacted.json.hook_results.before_request_hooks[0].checks[0].error.name).to.equal('CheckNotRun');
+    const cleared = await ask('mail b@example.org', {
+      override_params: { temperature: 0 },
+      input_guardrails: [redacts],
+    });
+    expect(cleared.status).to.equal(200);
+    expect(JSON.stringify(cleared.json)).to.include('{{EMAIL_ADDRESS_1}}');
+  });
+
   it('writes verdicts into the row of the request', async () => {
     const response = await call('/v1/chat/completions', chat('these are three'), {
       input_guardrails: [

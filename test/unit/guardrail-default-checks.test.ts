@@ -234,6 +234,12 @@ describe('checks of requests', () => {
     expect(verdictOf('small', {})).to.equal(true);
     expect(verdictOf('large', { team: 'constructor' })).to.equal(false);
     expect(ask('default.modelRules', { model: 'a' }, { rules: {} }).error?.name).to.equal('NoRule');
+    const { defaults: _, ...strict } = rules;
+    for (const metadata of [{}, { team: 'green' }] as Record<string, string>[]) {
+      const own = { model: 'small', body: { model: 'small' }, metadata };
+      expect(ask('default.modelRules', own, { rules: strict })).to.deep.include({ verdict: false });
+      expect(ask('default.modelRules', own, { rules: strict }).error).to.equal(undefined);
+    }
   });
 
   it('allow kinds of requests, by parameters or metadata', () => {
@@ -245,8 +251,14 @@ describe('checks of requests', () => {
     expect(verdictOf({ blockedTypes: ['chatComplete'] })).to.equal(false);
     expect(verdictOf({}, { supported_endpoints: 'embed, rerank' })).to.equal(false);
     expect(verdictOf({}, { blocked_endpoints: 'chatComplete' })).to.equal(false);
-    const both = { allowedTypes: ['embed'], blockedTypes: ['embed'] };
-    expect(ask('default.allowedRequestTypes', {}, both).error?.name).to.equal('BothLists');
+    // The metadata is the client's: with an error this would count as passed.
+    for (const [parameters, metadata] of [
+      [{ allowedTypes: ['chatComplete'], blockedTypes: ['chatComplete'] }, {}],
+      [{ blockedTypes: ['chatComplete'] }, { supported_endpoints: 'chatComplete' }],
+    ] as const) {
+      const { verdict, error } = ask('default.allowedRequestTypes', { metadata }, parameters);
+      expect([verdict, error]).to.deep.equal([false, undefined]);
+    }
   });
 
   it('ask for keys and pairs of metadata', () => {
@@ -291,6 +303,15 @@ describe('checks of requests', () => {
       'The function rm is not among the allowed ones.',
       'The tool type googleSearch is not among the allowed ones.',
     ]);
+    const rm = { tools: { blockedFunctionNames: ['rm'] } };
+    expect(refused({ functions: [{ name: 'rm' }] }, rm)).to.have.length(1);
+    expect(refused({ tools: [{ type: 'custom', custom: { name: 'rm' } }] }, rm)).to.have.length(1);
+    const mixed = { tools: [{ functionDeclarations: [{ name: 'ls' }], googleSearch: {} }] };
+    expect(refused(mixed, { tools: { blockedTypes: ['googleSearch'] } })).to.have.length(1);
+    const many = Array.from({ length: 1000 }, () => ({ type: 'function', function: { name: 'ls' } }));
+    expect(refused({ tools: many }, rm)).to.deep.equal([]);
+    for (const tools of [[...many, openai.tools[0]], [{ functionDeclarations: [...many, { name: 'rm' }] }]])
+      expect(refused({ tools }, rm)).to.include('The request has more than 1000 tools.');
     expect(refused(openai, { params: { blockedKeys: ['temperature'] } })).to.have.length(1);
     expect(refused(openai, { params: { allowedKeys: ['tools', 'temperature'] } })).to.deep.equal([]);
     expect(

@@ -9,8 +9,8 @@ const listOf = (given: unknown, fallback: string | undefined): readonly string[]
 };
 
 /**
- * Is the endpoint of the request allowed? Without lists in the parameters those in the metadata count
- * (`supported_endpoints`, `blocked_endpoints`, names with commas between them).
+ * Is the endpoint of the request allowed, and not blocked? Without lists in the parameters those in the metadata count
+ * (`supported_endpoints`, `blocked_endpoints`, names with commas between them); clients may write these.
  */
 export const allowedRequestTypes: RequestCheck = {
   id: 'default.allowedRequestTypes',
@@ -18,14 +18,6 @@ export const allowedRequestTypes: RequestCheck = {
   run({ requestType, metadata }, parameters) {
     const allowedTypes = listOf(parameters['allowedTypes'], metadata['supported_endpoints']);
     const blockedTypes = listOf(parameters['blockedTypes'], metadata['blocked_endpoints']);
-    const both = allowedTypes.filter((type) => blockedTypes.includes(type));
-    if (both.length > 0) {
-      const error = {
-        name: 'BothLists',
-        message: `These types are allowed and blocked: ${both.join(', ').slice(0, 500)}`,
-      };
-      return { verdict: false, data: { explanation: error.message }, error };
-    }
     const isBlocked = blockedTypes.includes(requestType);
     const isListed = allowedTypes.length === 0 || allowedTypes.includes(requestType);
     const data = () => {

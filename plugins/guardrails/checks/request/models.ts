@@ -10,6 +10,8 @@ function namesOf({ model, body }: RequestContext): readonly string[] {
 
 const noModel = { name: 'NoModel', message: 'The request names no model.' };
 
+const noRules = { name: 'NoRule', message: 'There are no rules.' };
+
 const allowedModels = (id: string): RequestCheck => ({
   id,
   runs: 'request',
@@ -34,7 +36,7 @@ export const modelWhitelist = ['default.modelWhitelist', 'default.modelwhitelist
 
 /**
  * Is the model of the request allowed for its metadata? `rules.metadata` has models by key and value, all of those that
- * fit are allowed; `rules.defaults` where none fits.
+ * fit are allowed; `rules.defaults` where none fits. Without defaults no model is allowed then: clients may write metadata.
  */
 export const modelRules: RequestCheck = {
   id: 'default.modelRules',
@@ -44,6 +46,8 @@ export const modelRules: RequestCheck = {
     const names = namesOf(context);
     if (names.length === 0) return { verdict: false, data: { explanation: noModel.message }, error: noModel };
     const rules = isPlain(parameters['rules']) ? parameters['rules'] : {};
+    if (Object.keys(rules).length === 0)
+      return { verdict: false, data: { explanation: noRules.message }, error: noRules };
     const byKey = isPlain(rules['metadata']) ? rules['metadata'] : {};
     const matchedRules: string[] = [];
     const allowed = new Set<unknown>();
@@ -54,13 +58,6 @@ export const modelRules: RequestCheck = {
       for (const model of [byValue[value]].flat()) allowed.add(model);
     }
     if (allowed.size === 0) for (const model of [rules['defaults'] ?? []].flat()) allowed.add(model);
-    if (allowed.size === 0) {
-      const error = {
-        name: 'NoRule',
-        message: 'No rule fits the metadata of the request, and there are no defaults.',
-      };
-      return { verdict: false, data: { explanation: error.message }, error };
-    }
     const isAllowed = names.some((name) => allowed.has(name));
     const explanation = `The rules ${isAllowed ? 'name' : 'do not name'} the model.`;
     return {

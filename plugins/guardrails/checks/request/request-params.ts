@@ -24,32 +24,42 @@ interface Tool {
   readonly name: string | null;
 }
 
-/** Tools of a request, and violations that are listed. */
+/** Tools that a request may have where any are blocked or allowed, and violations that are listed. */
 const maxTools = 1000;
 const maxViolations = 20;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** The tools of a request, in the formats of OpenAI, Anthropic and Gemini. */
+/** The tools of a request, in the formats of OpenAI (and its older `functions`), Anthropic and Gemini: `maxTools` and one more at most. */
 function toolsOf(body: Readonly<Record<string, unknown>>): Tool[] {
-  const given = body['tools'];
-  if (!Array.isArray(given)) return [];
-  return given.slice(0, maxTools).flatMap((tool): Tool[] => {
-    if (!isPlain(tool)) return [];
+  const found: Tool[] = [];
+  for (const tool of listIn(body['functions']))
+    if (isPlain(tool)) found.push({ type: 'function', name: textOf(tool['name']) });
+  for (const tool of listIn(body['tools'])) {
+    if (!isPlain(tool)) continue;
     const declared = tool['functionDeclarations'] ?? tool['function_declarations'];
-    if (Array.isArray(declared)) {
-      return declared
-        .filter(isPlain)
-        .map((each) => ({ type: 'function', name: textOf(each['name']) }))
-        .slice(0, maxTools);
+    if (!Array.isArray(declared)) found.push(toolOf(tool));
+    else {
+      for (const each of listIn(declared))
+        if (isPlain(each)) found.push({ type: 'function', name: textOf(each['name']) });
+      // An object of Gemini may have several tools, by their keys.
+      for (const key of Object.keys(tool)) if (tool[key] !== declared) found.push({ type: key, name: null });
     }
-    const inner = isPlain(tool['function']) ? tool['function'] : tool;
-    const name = textOf(inner['name']);
-    // Anthropic's own tools have a type, functions of the client may have none; Gemini's are keys.
-    const [key = 'unknown'] = Object.keys(tool);
-    const type = textOf(tool['type']) ?? (name === null ? key : 'function');
-    return [{ type: type === 'custom' && isPlain(tool['input_schema']) ? 'function' : type, name }];
-  });
+    if (found.length > maxTools) break;
+  }
+  return found.slice(0, maxTools + 1);
+}
+
+const listIn = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value.slice(0, maxTools + 1) : [];
+
+function toolOf(tool: Readonly<Record<string, unknown>>): Tool {
+  const inner = [tool['function'], tool['custom']].find(isPlain) ?? tool;
+  const name = textOf(inner['name']);
+  // Anthropic's own tools have a type, functions of the client may have none; Gemini's are keys.
+  const [key = 'unknown'] = Object.keys(tool);
+  const type = textOf(tool['type']) ?? (name === null ? key : 'function');
+  return { type: type === 'custom' && isPlain(tool['input_schema']) ? 'function' : type, name };
 }
 
 /** Why a value is refused by two lists; null: it is not. */
@@ -72,7 +82,9 @@ function violationsOf(
   const add = (violation: string): void => {
     if (found.length < maxViolations) found.push(violation);
   };
-  for (const { type, name } of toolsOf(body)) {
+  const all = Object.keys(tools).length === 0 ? [] : toolsOf(body);
+  if (all.length > maxTools) add(`The request has more than ${maxTools} tools.`);
+  for (const { type, name } of all) {
     const byType = refusal(type, tools.blockedTypes, tools.allowedTypes);
     if (byType !== null) add(`The tool type ${type.slice(0, 100)} ${byType}.`);
     const byName =

@@ -1,0 +1,96 @@
+import type { Exchange } from '../../../src/common/core/exchange.js';
+import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
+import type { Target } from '../../../src/common/core/target.js';
+import { checks } from '../checks/index.js';
+import type { BodyTexts } from '../texts/parts.js';
+import { type TargetBody, targetBodies } from '../texts/target-bodies.js';
+import { HookOutcome } from './outcome.js';
+import type { RuleResult } from './plan.js';
+import type { GuardrailRunner } from './runner.js';
+import { Subject } from './subject.js';
+
+/** Guardrails that did not pass what a target sends. */
+export type FailedOfTargets = ReadonlyMap<Target, ReadonlyMap<GuardrailRules, HookOutcome>>;
+
+/**
+ * Judges bodies that targets send in place of the client's, as their `default_params` and `override_params` have them. `subject`:
+ * the client's body, judged. null: no target has such a body. Never rejects.
+ */
+export function judgeTargetBodies(
+  runner: Pick<GuardrailRunner, 'run'>,
+  x: Exchange,
+  guardrails: readonly GuardrailRules[],
+  targets: readonly Target[],
+  subject: Subject,
+): Promise<FailedOfTargets> | null {
+  if (guardrails.length === 0 || subject.body === null) return null;
+  const bodies = targetBodies(x, targets, subject.body);
+  return bodies.length === 0 ? null : judgeAll(runner, x, guardrails, bodies, subject);
+}
+
+async function judgeAll(
+  runner: Pick<GuardrailRunner, 'run'>,
+  x: Exchange,
+  guardrails: readonly GuardrailRules[],
+  bodies: readonly TargetBody[],
+  subject: Subject,
+): Promise<FailedOfTargets> {
+  const failed = new Map<Target, Map<GuardrailRules, HookOutcome>>();
+  for (const body of bodies) {
+    const parts = subject.read(body.json);
+    const facts = () => ({ ...subject.facts(), model: body.model });
+    const own = new Subject('before', facts, body.json, null, subject.read, parts);
+    // Texts that were judged already are not sent to threads and services again.
+    const run = hasTextsOf(parts, subject.parts) ? guardrails.map(requestChecksOf) : guardrails;
+    const found = await runner.run(x, run, own);
+    const isGivenChanged = body.given.some((key) => own.body?.[key] !== body.json[key]);
+    for (const [i, guardrail] of guardrails.entries()) {
+      const outcome = isGivenChanged ? unchangeable(found[i]!) : found[i]!;
+      if (outcome.verdict) continue;
+      for (const target of body.targets) {
+        if (!failed.has(target)) failed.set(target, new Map());
+        failed.get(target)!.set(guardrail, outcome);
+      }
+    }
+  }
+  return failed;
+}
+
+const hasTextsOf = (some: BodyTexts, others: BodyTexts): boolean =>
+  (['judged', 'others'] as const).every(
+    (which) =>
+      some[which].length === others[which].length &&
+      some[which].every(({ text }, i) => text === others[which][i]!.text),
+  );
+
+const requestChecks = new WeakMap<GuardrailRules, GuardrailRules>();
+
+/** The guardrail with those checks alone that judge parameters, and not texts. */
+function requestChecksOf(guardrail: GuardrailRules): GuardrailRules {
+  let found = requestChecks.get(guardrail);
+  if (found === undefined) {
+    const rules = guardrail.rules.filter(({ check }) => {
+      const known = checks.get(check);
+      return known?.runs === 'request' && known.transforms !== true;
+    });
+    found = { ...guardrail, rules };
+    requestChecks.set(guardrail, found);
+  }
+  return found;
+}
+
+const message = 'The text is in default_params or override_params of the config, where it cannot be changed.';
+
+/** Texts of a config are not changed: a check that would change them could not run. */
+function unchangeable(outcome: HookOutcome): HookOutcome {
+  const { guardrail, phase, results, startedAt } = outcome;
+  const isRedaction = ({ result }: RuleResult, i: number): boolean =>
+    result.transformed !== undefined && checks.get(guardrail.rules[i]!.check)?.runs !== 'request';
+  if (!results.some(isRedaction)) return outcome;
+  const notRun = ({ ms }: RuleResult): RuleResult => ({
+    ...{ ran: false, ms },
+    result: { verdict: false, error: { name: 'CheckNotRun', message } },
+  });
+  const made = results.map((one, i) => (isRedaction(one, i) ? notRun(one) : one));
+  return new HookOutcome(guardrail, phase, made, startedAt);
+}
