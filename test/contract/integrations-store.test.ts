@@ -3,15 +3,21 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Secret } from '../../src/common/access/secret.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
-import type { IntegrationAccess, NewIntegration, Place, Store } from '../../src/control-plane/store/store.js';
+import type {
+  IntegrationAccess,
+  IntegrationUse,
+  NewIntegration,
+  Place,
+  Store,
+} from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };
 const both = ['organisation', 'workspace'] as const;
 
-function here<T>(value: T | 'missing' | 'taken' | 'stale' | 'used' | null): T {
-  if (typeof value === 'string' || value === null) throw new Error(`got ${value}`);
-  return value;
+function here<T>(value: T | 'missing' | 'taken' | 'stale' | readonly IntegrationUse[] | null): T {
+  if (typeof value === 'string' || value === null || Array.isArray(value)) throw new Error(`got ${value}`);
+  return value as T;
 }
 
 const input = (slug: string, more: Partial<NewIntegration> = {}): NewIntegration => ({
@@ -200,10 +206,27 @@ describe('integrations in the store', () => {
       ]);
       await store.integrations.putAccess(org, id, [access(place.workspaceId, { enabled: false })]);
       expect(await store.providers.find(place.workspaceId, 'of-lent')).to.equal(null);
-      expect(await store.integrations.delete(org, id)).to.equal('used');
+      expect(await store.integrations.delete(org, id)).to.deep.equal([
+        { workspace: 'default', slug: 'of-lent' },
+      ]);
       expect(await store.integrations.providers(org, id)).to.deep.equal([
         { workspaceId: place.workspaceId, slug: 'of-lent' },
       ]);
+    });
+
+    it('are not held by providers of workspaces that are archived', async () => {
+      const gone = await store.workspaces.create(org, { name: 'Gone', slug: 'gone' });
+      if (gone === 'taken') throw new Error('The slug is taken.');
+      const { id } = here(await store.integrations.create(org, input('outlived', { workspaceId: gone.id })));
+      const of = { organisationId: org, workspaceId: gone.id };
+      for (const slug of ['b', 'a'])
+        here(await store.providers.create(of, { slug, name: 'P', integrationId: id }));
+      expect(await store.integrations.delete(org, id)).to.deep.equal([
+        { workspace: 'gone', slug: 'a' },
+        { workspace: 'gone', slug: 'b' },
+      ]);
+      await store.workspaces.archive(org, gone.id);
+      expect(await store.integrations.delete(org, id)).to.include({ id, status: 'archived' });
     });
 
     it('list the models that they allow', async () => {

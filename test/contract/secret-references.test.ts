@@ -142,6 +142,33 @@ describe('secret references in the store', () => {
       expect(await store.secretReferences.delete(place.organisationId, made.id)).to.include({ id: made.id });
     });
 
+    it('are not held by what is in workspaces that are archived', async () => {
+      const made = await make('outlived');
+      const org = place.organisationId;
+      const gone = await store.workspaces.create(org, { name: 'Gone', slug: 'gone' });
+      if (gone === 'taken') throw new Error('The slug is taken.');
+      const mapped = {
+        slug: 'of-gone',
+        name: 'P',
+        provider: 'openai',
+        hostTrusted: true,
+        secretMappings: [
+          { targetField: 'key', secretReferenceId: 'outlived', secretKey: null, valueFormat: null },
+        ],
+      };
+      await store.providers.create(
+        { organisationId: org, workspaceId: gone.id },
+        { ...mapped, credential: null },
+      );
+      await store.integrations.create(org, { ...mapped, workspaceId: gone.id });
+      expect(await store.secretReferences.delete(org, made.id)).to.deep.equal([
+        { kind: 'integration', slug: 'of-gone' },
+        { kind: 'virtual key', slug: 'of-gone' },
+      ]);
+      await store.workspaces.archive(org, gone.id);
+      expect(await store.secretReferences.delete(org, made.id)).to.include({ id: made.id });
+    });
+
     it('change only where the etag is the current one', async () => {
       const { id, etag } = await make('etag');
       const change = { name: 'one', etag };

@@ -386,7 +386,9 @@ describe('integrations over the administration plane', () => {
     });
 
     it('are not deleted while providers depend on them', async () => {
-      expect(await no(plane.rest('DELETE', '/v1/integrations/with'), 409, 'AB07')).to.include('providers');
+      expect(await no(plane.rest('DELETE', '/v1/integrations/with'), 409, 'AB07')).to.equal(
+        'slug: with is still used by provider with of workspace other: delete it first.',
+      );
       await plane.rest('DELETE', '/v1/providers/with?workspace_id=other');
       expect((await plane.rest('DELETE', '/v1/integrations/with')).status).to.equal(200);
     });

@@ -59,6 +59,12 @@ export interface IntegrationChange extends CredentialsChange {
   readonly etag?: string;
 }
 
+/** A provider that takes its credential from an integration; slugs. */
+export interface IntegrationUse {
+  readonly workspace: string;
+  readonly slug: string;
+}
+
 export interface IntegrationFilter {
   /** Of the organisation, of workspaces, or both. */
   readonly levels: readonly ('organisation' | 'workspace')[];
@@ -108,12 +114,12 @@ export interface IntegrationStore {
     id: string,
     change: IntegrationChange,
   ): Promise<Integration | 'missing' | 'stale'>;
-  /** Archives it. `used`: providers depend on it. */
+  /** Archives it, unless providers of active workspaces depend on it: the first 20 of them. */
   delete(
     organisationId: string,
     id: string,
     etag?: string,
-  ): Promise<Integration | 'missing' | 'stale' | 'used'>;
+  ): Promise<Integration | 'missing' | 'stale' | readonly IntegrationUse[]>;
   /** The providers that use it, as calls name them. */
   providers(
     organisationId: string,

@@ -1,6 +1,6 @@
 import type { IntegrationDetail, Integration as IntegrationMessage } from '../../../../../proto/messages.js';
 import type { Forget } from '../../../../common/ipc/messages.js';
-import type { CredentialsChange, Integration, Place } from '../../../store/store.js';
+import type { CredentialsChange, Integration, IntegrationUse, Place } from '../../../store/store.js';
 import { speaksForAll } from '../../access/host-trust.js';
 import { checkOwnIdentity } from '../../access/own-identity.js';
 import { AdminError } from '../../admin-error.js';
@@ -43,6 +43,15 @@ function checkStoredAddress(
   const mapped = mappedFields(secretMappings, 'configurations').has('custom_host');
   const stored = configurations.shown['custom_host'] !== undefined;
   checkAddress(parts, provider, pathOf('custom_host'), stored || mapped);
+}
+
+const isUses = (gone: Integration | readonly IntegrationUse[]): gone is readonly IntegrationUse[] =>
+  Array.isArray(gone);
+
+function stillUsed(slug: string, uses: readonly IntegrationUse[]): AdminError {
+  const named = uses.map((use) => `provider ${use.slug} of workspace ${use.workspace}`).join(', ');
+  const which = uses.length === 1 ? 'it' : 'them';
+  return new AdminError('AB07', `slug: ${slug} is still used by ${named}: delete ${which} first.`);
 }
 
 /** Integrations. */
@@ -164,12 +173,11 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
     },
 
     async DeleteIntegration(caller, request) {
-      const { id } = await find(caller, request, 'delete');
+      const { id, slug } = await find(caller, request, 'delete');
       const gone = await store.integrations.delete(caller.organisationId, id, request.etag ?? undefined);
       if (gone === 'missing') throw noIntegration();
       if (gone === 'stale') throw stale();
-      if (gone === 'used')
-        throw new AdminError('AB07', 'slug: providers use this integration: delete them first.');
+      if (isUses(gone)) throw stillUsed(slug, gone);
       caller.changed(gone, forgetLentTo(gone.provider));
       return {};
     },

@@ -9,6 +9,7 @@ import type {
   IntegrationModel,
   IntegrationReach,
   IntegrationStore,
+  IntegrationUse,
   NewIntegration,
 } from '../../records/integrations.js';
 import type { Listed, Page, Place } from '../../records/place.js';
@@ -35,6 +36,9 @@ import {
 import { organisationPrices } from './model-prices.js';
 import { pricesOf } from './price-record.js';
 import { hasWorkspace } from './workspaces.js';
+
+/** A message names no more. */
+const maxUses = 20;
 
 export class SqlIntegrations implements IntegrationStore {
   readonly #sealed: SealedCredentials;
@@ -165,15 +169,20 @@ export class SqlIntegrations implements IntegrationStore {
     organisationId: string,
     id: string,
     etag?: string,
-  ): Promise<Integration | 'missing' | 'stale' | 'used'> {
+  ): Promise<Integration | 'missing' | 'stale' | readonly IntegrationUse[]> {
     return this.database.write(async (sql) => {
       const row = await this.#active(sql, organisationId, id);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
-      const user = await sql('providers')
-        .where({ organisation_id: organisationId, integration_id: row.id })
-        .first('id');
-      if (user !== undefined) return 'used';
+      // Of an archived workspace nothing can be deleted any more, and nothing is used.
+      const uses: IntegrationUse[] = await sql('providers')
+        .join('workspaces', 'workspaces.id', 'providers.workspace_id')
+        .where({ 'providers.organisation_id': organisationId, integration_id: row.id })
+        .andWhere({ 'workspaces.status': 'active' })
+        .orderBy(['workspaces.slug', 'providers.slug'])
+        .limit(maxUses)
+        .select({ workspace: 'workspaces.slug', slug: 'providers.slug' });
+      if (uses.length > 0) return uses;
       return this.#replace(sql, { ...row, status: 'archived', active_slug: null });
     });
   }

@@ -11,9 +11,9 @@ interface MappedRow {
 }
 
 const tables = [
-  { table: 'integrations', column: 'slug', kind: 'integration', only: { status: 'active' } },
-  { table: 'providers', column: 'slug', kind: 'virtual key', only: {} },
-  { table: 'partner_plugins', column: 'partner', kind: 'plugin', only: {} },
+  { table: 'integrations', column: 'slug', kind: 'integration', only: { status: 'active' }, hasPlace: true },
+  { table: 'providers', column: 'slug', kind: 'virtual key', only: {}, hasPlace: true },
+  { table: 'partner_plugins', column: 'partner', kind: 'plugin', only: {}, hasPlace: false },
 ] as const;
 
 /** What takes a credential from this secret reference: the first 20. */
@@ -23,9 +23,16 @@ export async function usesOf(
   reference: { readonly id: string; readonly slug: string },
 ): Promise<SecretReferenceUse[]> {
   const uses: SecretReferenceUse[] = [];
-  for (const { table, column, kind, only } of tables) {
-    const rows: MappedRow[] = await sql(table)
-      .where({ organisation_id: organisationId, ...only })
+  for (const { table, column, kind, only, hasPlace } of tables) {
+    const wanted = sql(table).where({ organisation_id: organisationId, ...only });
+    // Of an archived workspace nothing can be changed any more, and nothing is used.
+    if (hasPlace) {
+      const active = sql('workspaces')
+        .where({ organisation_id: organisationId, status: 'active' })
+        .select('id');
+      wanted.andWhere((place) => place.whereNull('workspace_id').orWhereIn('workspace_id', active));
+    }
+    const rows: MappedRow[] = await wanted
       .whereNot({ secret_mappings: '[]' })
       .select({ name: column }, 'secret_mappings')
       .orderBy(column);
