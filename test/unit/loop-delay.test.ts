@@ -31,4 +31,21 @@ describe('the delay of the event loop', () => {
     await scheduler.wait(50);
     expect(delay.look()).to.be.within(150, 1000);
   });
+
+  it('is not what passed while it was not measured', async () => {
+    const delay = new LoopDelay(100);
+    busy(150);
+    delay.look();
+    await scheduler.wait(100);
+    for (let i = 0; i < 400 && delay.isMeasuring; i++) {
+      await scheduler.wait(100);
+      delay.look();
+    }
+    await scheduler.wait(1500);
+    // Late: measuring begins again.
+    delay.look();
+    expect(delay.isMeasuring).to.equal(true);
+    await scheduler.wait(100);
+    expect(delay.look()).to.be.below(1000);
+  });
 });

@@ -1,7 +1,7 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createHistogram } from 'node:perf_hooks';
 
-/** Between two ticks of the histogram's timer. Milliseconds. */
-const resolutionMs = 20;
+/** Between two ticks of the timer that measures. Milliseconds. */
+const tickMs = 20;
 /** Of the time between two looks: a process that has used less of a processor has nothing to do. */
 const busyPart = 0.02;
 /** Milliseconds. So late a look shows that something has kept the loop. */
@@ -19,9 +19,11 @@ function usedMs(): number {
  * most of what an idle process does.
  */
 export class LoopDelay {
-  readonly #histogram = monitorEventLoopDelay({ resolution: resolutionMs });
+  /** Microseconds, and one more: a histogram has no 0. */
+  readonly #histogram = createHistogram();
   #used = usedMs();
-  #isMeasuring = false;
+  #timer: NodeJS.Timeout | null = null;
+  #tickedAt = 0;
   #quiet = 0;
   #lookedAt = performance.now();
 
@@ -29,7 +31,7 @@ export class LoopDelay {
   constructor(readonly everyMs: number) {}
 
   get isMeasuring(): boolean {
-    return this.#isMeasuring;
+    return this.#timer !== null;
   }
 
   /** Milliseconds: the 99.9th percentile of what was measured so far. */
@@ -41,20 +43,32 @@ export class LoopDelay {
     this.#used = used;
     this.#lookedAt = now;
     this.#quiet = isBusy ? 0 : this.#quiet + 1;
-    const isMeasuring = isBusy || (this.#isMeasuring && this.#quiet < quietLooks);
-    if (isMeasuring !== this.#isMeasuring) this.#switch(isMeasuring);
-    // It has whole intervals between two ticks of its timer; the excess over the timer's own interval is the delay.
-    return Math.max(0, this.#histogram.percentile(99.9) / 1e6 - resolutionMs);
+    if (isBusy) this.#start();
+    else if (this.#quiet >= quietLooks) this.#stop();
+    return this.#histogram.count === 0 ? 0 : (this.#histogram.percentile(99.9) - 1) / 1000;
   }
 
   /** Forgets what was measured. */
   reset(): void {
     this.#histogram.reset();
+    this.#tickedAt = performance.now();
   }
 
-  #switch(isMeasuring: boolean): void {
-    this.#isMeasuring = isMeasuring;
-    if (isMeasuring) this.#histogram.enable();
-    else this.#histogram.disable();
+  #start(): void {
+    if (this.#timer !== null) return;
+    // Not since the last tick: in between, nothing was measured.
+    this.#tickedAt = performance.now();
+    this.#timer = setInterval(() => this.#tick(), tickMs).unref();
+  }
+
+  #stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    this.#histogram.record(1 + Math.max(0, Math.round((now - this.#tickedAt - tickMs) * 1000)));
+    this.#tickedAt = now;
   }
 }
