@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dayMs } from '../src/control-plane/analytics/buckets.js';
 import { AnalyticsFile } from '../src/control-plane/analytics/duckdb/file.js';
-import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
 import { measureBeside } from './analytics-beside.js';
 import { allQuestions, askOn, end, measure } from './analytics-questions.js';
 
@@ -28,6 +27,9 @@ const normal = `((${[20, 21, 22, 23].map((salt) => `hash(i + ${salt}) % 1000`).j
 /** Made by DuckDB itself, a hundred times as fast as by the ledger. */
 async function fill(file: AnalyticsFile): Promise<void> {
   const step = 500_000;
+  await file.connection.run(
+    "ALTER TABLE requests ADD COLUMN metadata_0 VARCHAR; INSERT INTO metadata_columns VALUES ('org', 'team', 0)",
+  );
   for (let from = 0; from < rows; from += step) {
     await file.connection.run(`INSERT INTO requests BY NAME SELECT
         i AS seq, CAST(${start} + i * ${(days * dayMs) / rows} AS BIGINT) AS at, 'org' AS org,
@@ -45,7 +47,7 @@ async function fill(file: AnalyticsFile): Promise<void> {
         CAST(CASE WHEN hash(i + 17) % 20 = 0 THEN 1 ELSE 0 END AS INTEGER) AS retries, hash(i + 10) % 50 > 1 AS ok,
         hash(i + 18) % 100 = 0 AS is_fallback, 'trace-' || CAST(i AS VARCHAR) AS trace, NULL AS span,
         '{"team":"t' || CAST(hash(i + 19) % 30 AS VARCHAR) || '","_user":"user-' || CAST(hash(i + 2) % 5000 AS VARCHAR) || '"}' AS metadata,
-        NULL AS integration, 0 AS cached, 0 AS cache_write, 0 AS reasoning, NULL AS usage_kinds, true AS is_used,
+        't' || CAST(hash(i + 19) % 30 AS VARCHAR) AS metadata_0, NULL AS integration, 0 AS cached, 0 AS cache_write, 0 AS reasoning, NULL AS usage_kinds, true AS is_used,
         CAST(NULL AS INTEGER) AS feedback_count, CAST(NULL AS DOUBLE) AS feedback_value, CAST(NULL AS DOUBLE) AS feedback_weight
       FROM range(${from}, ${Math.min(rows, from + step)}) AS numbers(i)`);
   }
@@ -58,7 +60,7 @@ const path = join(root, 'analytics.duckdb');
 if (process.env['BENCH_ASKS']) {
   setPriority(15);
   const asked = await AnalyticsFile.open(path);
-  await askOn(days, (question) => askDatabase(question, asked));
+  await askOn(days, (question) => asked.ask(question));
 }
 const file = await AnalyticsFile.open(path);
 const [counted] = await file.rows('SELECT CAST(count(*) AS DOUBLE) AS rows FROM requests', []);
@@ -89,7 +91,7 @@ const cpuMs = (): number => {
 console.log(`file ${Math.round(statSync(path).size / 1048576)} MB`);
 const before = memory();
 for (const [name, list] of allQuestions(days))
-  await measure(name, list, (question) => askDatabase(question, file), cpuMs);
+  await measure(name, list, (question) => file.ask(question), cpuMs);
 console.log(`memory ${before} MB before the first question, ${memory()} MB after the last one`);
 file.close();
 await measureBeside(fileURLToPath(import.meta.url), [String(rows), String(days), root]);

@@ -5,7 +5,6 @@ import { allLogs } from '../../src/common/ledger/log-filters.js';
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { ProcessAnalytics } from '../../src/control-plane/analytics/process/process-analytics.js';
 import type { GraphQuestion } from '../../src/control-plane/analytics/question.js';
-import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { org, randomRows } from '../support/analytics-rows.js';
 import { eventually, mainFile, pause } from '../support/gateway.js';
@@ -90,11 +89,11 @@ describe('the process of analytics', function () {
     const wanted = rows.filter((row) => matches(row, about));
     const check = async (): Promise<void> => {
       const graph = { kind: 'graph', groupBy: 'model', range, ...about } as const;
-      const { summary, points } = await askDatabase({ ...graph, graph: 'cost' }, follower.file);
+      const { summary, points } = await follower.file.ask({ ...graph, graph: 'cost' });
       const cents = wanted.reduce((sum, { cost }) => sum + (cost ?? 0), 0) / 1e10;
       expect(Number(summary['total'])).to.be.closeTo(cents, cents * 1e-9);
       expect(points.reduce((sum, { total }) => sum + Number(total), 0)).to.be.closeTo(cents, cents * 1e-9);
-      const users = await askDatabase({ ...graph, graph: 'users', groupBy: null }, follower.file);
+      const users = await follower.file.ask({ ...graph, graph: 'users', groupBy: null });
       expect(users.summary['total']).to.equal(new Set(wanted.flatMap(({ user }) => user ?? [])).size);
     };
     await check();

@@ -2,7 +2,6 @@ import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
 import type { Analytics } from '../../src/control-plane/analytics/question.js';
-import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
 import type { BudgetLedger, LedgerBatch } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
@@ -34,7 +33,7 @@ export async function openAskedLedger(
       ask(question) {
         const answer = turn.then(async () => {
           await follower.catchUp(60_000);
-          return askDatabase(question, follower.file);
+          return follower.file.ask(question);
         });
         turn = answer.catch(() => {});
         return answer;

@@ -2,7 +2,7 @@ import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
-import type { AnalyticsDatabase, RolledKind, SelectedFigures } from './statements/dialect.js';
+import type { AnalyticsDatabase, Placeholders, RolledKind, SelectedFigures } from './statements/dialect.js';
 
 /** Analytics queries of a ledger in PostgreSQL. */
 export interface StatementReader {
@@ -111,8 +111,12 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
       FROM ${requests} CROSS JOIN LATERAL json_each_text(${metadataWithoutNul}) AS pair) AS requests`;
   }
 
-  metadataValue(name: string): string {
-    return `(${metadataWithoutNul} ->> ${name}) COLLATE "C"`;
+  metadataValue(name: string, values: Placeholders): string {
+    return `(${metadataWithoutNul} ->> ${values.add(name)}) COLLATE "C"`;
+  }
+
+  metadataHas(name: string, value: string, values: Placeholders): string {
+    return `${this.metadataValue(name, values)} = ${values.add(value)}`;
   }
 
   usageKind(name: string): string {
@@ -121,10 +125,6 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
 
   usageTier(): string {
     return "usage_kinds ->> 'tier'";
-  }
-
-  metadataName(name: string): string {
-    return name;
   }
 
   async rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]> {

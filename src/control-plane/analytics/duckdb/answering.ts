@@ -1,5 +1,4 @@
 import type { AnalyticsQuestion } from '../question.js';
-import { askDatabase } from '../statements/ask.js';
 import type { Follower } from './follower.js';
 
 /** A question to the process, and its answer: `problem` is a sentence for the caller. */
@@ -84,7 +83,7 @@ export class Answering {
       this.follower.file.interrupt();
     }, statementMs);
     try {
-      return { number, answer: await askDatabase(question, this.follower.file) };
+      return { number, answer: await this.follower.file.ask(question) };
     } catch (error) {
       if (!isLate) throw error;
       return {

@@ -1,24 +1,26 @@
-import { rmSync } from 'node:fs';
 import {
   BIGINT,
   BOOLEAN,
   DOUBLE,
   type DuckDBConnection,
   DuckDBDataChunk,
-  DuckDBInstance,
+  type DuckDBInstance,
   type DuckDBType,
   type DuckDBValue,
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
 import { dayMs } from '../buckets.js';
+import type { AnalyticsQuestion, AnswerTo } from '../question.js';
 import { clearDay, rollUpDay } from '../rollups/roll-up.js';
-import { type AnalyticsDatabase, Placeholders, type SelectedFigures } from '../statements/dialect.js';
+import { askDatabase } from '../statements/ask.js';
+import { Placeholders, type SelectedFigures } from '../statements/dialect.js';
 import type { Changes } from './changes.js';
+import { DuckdbDialect } from './dialect.js';
+import { openFile } from './open.js';
 import { columns, createTables, type DuckdbType, dropTables, tablesVersion, upgrades } from './tables.js';
+import { type NameColumn, type ValuesOfRows, valueColumn, valuesOf } from './value-columns.js';
 
-/** What the file may use; DuckDB spills what exceeds the memory into a folder beside it. */
-const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
 /** Rows of a chunk that is appended: DuckDB's own number. */
 const chunkRows = 2048;
 
@@ -26,11 +28,6 @@ const chunkRows = 2048;
 const mostChanged = 10_000;
 /** The rows of a day that has just ended arrive a little later. */
 const usualQuietMs = 5000;
-
-/** One in `metadataSample` requests is sampled, and at least `leastTexts`; this part of their metadata may differ. */
-const metadataSample = 64;
-const leastTexts = 100;
-const mostDifferent = 0.8;
 
 const dayOf = (at: number): number => Math.floor(at / dayMs);
 
@@ -47,7 +44,7 @@ export interface ChangedFeedback {
 }
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
-export class AnalyticsFile implements AnalyticsDatabase {
+export class AnalyticsFile {
   /** When requests of a day were changed last, as `performance.now` counts. */
   readonly #changedAt = new Map<number, number>();
 
@@ -58,17 +55,8 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   /** A file that cannot be read, or is of a version without an upgrade, is replaced by an empty one: it is derived from the ledger. */
   static async open(path: string): Promise<AnalyticsFile> {
-    const settings = { ...options, temp_directory: `${path}.tmp` };
-    let instance: DuckDBInstance;
-    try {
-      instance = await DuckDBInstance.create(path, settings);
-    } catch (error) {
-      // Another process has it open.
-      if (/lock/i.test((error as Error).message)) throw error;
-      for (const end of ['', '.wal']) rmSync(path + end, { force: true });
-      instance = await DuckDBInstance.create(path, settings);
-    }
-    const file = new AnalyticsFile(instance, await instance.connect());
+    const { instance, connection } = await openFile(path);
+    const file = new AnalyticsFile(instance, connection);
     const version = await file.#version();
     if (version !== tablesVersion) await file.#renew(upgrades[version ?? 0]);
     return file;
@@ -76,7 +64,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   async #version(): Promise<number | null> {
     const tables = await this.rows(
-      "SELECT table_name FROM duckdb_tables() WHERE table_name = 'progress'",
+      "SELECT table_name FROM duckdb_tables() WHERE table_name = 'progress' AND database_name = current_database()",
       [],
     );
     if (tables.length === 0) return null;
@@ -122,13 +110,23 @@ export class AnalyticsFile implements AnalyticsDatabase {
   async add(rows: Changes): Promise<void> {
     const { last, unknown } = rows;
     if (last === null) return;
+    const values = await this.#valuesOf(rows);
     await this.#transaction(async () => {
       const replaced = await this.#replace({ ids: rows.ids, list: (name) => rows.list(name) });
       await this.#changeDays((rows.list('at') as readonly number[]).map(dayOf));
       await this.#append(
         'requests',
-        columns.map(({ type }) => type),
-        columns.map(({ name }) => rows.list(name)),
+        [...columns.map(({ type }) => type), ...values.lists.map(() => 'VARCHAR' as const)],
+        [...columns.map(({ name }) => rows.list(name)), ...values.lists],
+      );
+      await this.#append(
+        'metadata_columns',
+        ['VARCHAR', 'VARCHAR', 'INTEGER'],
+        [
+          values.added.map(({ org }) => org),
+          values.added.map(({ name }) => name),
+          values.added.map(({ number }) => number),
+        ],
       );
       for (const [before, after] of replaced)
         await this.connection.run(`UPDATE feedback SET seq = ${after} WHERE seq = ${before}`);
@@ -247,7 +245,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     const day = found.map((row) => Number(row['day'])).find(isQuiet);
     if (day === undefined) return false;
     await this.#transaction(async () => {
-      for (const statement of [...clearDay(day), ...rollUpDay(day, this)])
+      for (const statement of [...clearDay(day), ...rollUpDay(day, new DuckdbDialect(this, new Map()))])
         await this.connection.run(statement);
       await this.connection.run(`UPDATE days SET is_rolled = true WHERE day = ${day}`);
     });
@@ -283,54 +281,43 @@ export class AnalyticsFile implements AnalyticsDatabase {
     appender.closeSync();
   }
 
-  source(): string {
-    return '(SELECT *, feedback_value / nullif(feedback_weight, 0) AS feedback_average FROM requests)';
-  }
-
-  scored(requests: string): string {
-    return `(SELECT requests.*, given.value AS score FROM ${requests} JOIN feedback AS given ON given.seq = requests.seq) AS scores`;
-  }
-
-  divided(number: string, by: number): string {
-    return `${number} // ${by}`;
-  }
-
-  metadataPairs(requests: string): string {
-    const pairs = `json_transform(metadata, '"MAP(VARCHAR,VARCHAR)"')`;
-    return `(SELECT * EXCLUDE (pairs), unnest(map_keys(pairs)) AS metadata_name, unnest(map_values(pairs)) AS metadata_value
-      FROM (SELECT *, ${pairs} AS pairs FROM ${requests} WHERE metadata IS NOT NULL) AS requests) AS requests`;
-  }
-
-  /** Parsing JSON costs three times as much as grouping by its text, but texts that are all different do not fit into the memory. */
-  async hasRepeatedMetadata(where: string, values: readonly string[]): Promise<boolean> {
-    const [row] = await this.rows(
-      `SELECT CAST(count(metadata) AS DOUBLE) AS texts, CAST(approx_count_distinct(metadata) AS DOUBLE) AS different
-        FROM ${this.source()} AS requests WHERE hash(seq) % ${metadataSample} = 0 AND ${where}`,
-      values,
+  /** Adds the columns of metadata that rows need, apart from them: a table is not altered and appended to in one transaction. */
+  async #valuesOf(rows: Changes): Promise<ValuesOfRows> {
+    if (!(await this.#hasValues())) return { lists: [], added: [] };
+    const known = await this.#columnsOf(new Set(rows.list('org') as readonly string[]));
+    const { lists, added } = valuesOf(rows, known);
+    for (const { number } of added)
+      await this.connection.run(
+        `ALTER TABLE requests ADD COLUMN IF NOT EXISTS ${valueColumn(number)} VARCHAR`,
+      );
+    const [found] = await this.rows(
+      "SELECT CAST(count(*) AS DOUBLE) AS count FROM pragma_table_info('requests')",
+      [],
     );
-    const texts = Number(row?.['texts']);
-    return texts >= leastTexts && Number(row?.['different']) <= mostDifferent * texts;
+    return { lists: lists.slice(0, Number(found?.['count']) - columns.length), added };
   }
 
-  metadataValue(name: string): string {
-    return `json_extract_string(metadata, ${name})`;
+  /** A file of an earlier version has requests without them. */
+  async #hasValues(): Promise<boolean> {
+    const [row] = await this.rows('SELECT has_values FROM progress', []);
+    return Boolean(row?.['has_values']);
   }
 
-  metadataContains(text: string): string {
-    return `contains(metadata, ${text})`;
+  async #columnsOf(orgs: ReadonlySet<string>): Promise<readonly NameColumn[]> {
+    const values = new Placeholders();
+    const rows = await this.rows(
+      `SELECT org, name, number FROM metadata_columns WHERE ${values.in('org', [...orgs])}`,
+      values.list,
+    );
+    return rows as unknown as readonly NameColumn[];
   }
 
-  usageKind(name: string): string {
-    return `coalesce(TRY_CAST(json_extract_string(usage_kinds, '/${name}') AS BIGINT), 0)`;
-  }
-
-  usageTier(): string {
-    return "json_extract_string(usage_kinds, '/tier')";
-  }
-
-  /** A JSON pointer. */
-  metadataName(name: string): string {
-    return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
+    const columns = await this.#columnsOf(new Set([question.sight.org]));
+    return askDatabase(
+      question,
+      new DuckdbDialect(this, new Map(columns.map(({ name, number }) => [name, number]))),
+    );
   }
 
   async rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {

@@ -1,10 +1,16 @@
 import { createRollups, createValues, rollupTables } from '../rollups/cells.js';
 
+const createNames = 'CREATE TABLE metadata_columns (org VARCHAR, name VARCHAR, number INTEGER);';
+
 /** Version of these tables. */
-export const tablesVersion = 4;
+export const tablesVersion = 5;
+/** Requests that a file already has may have any name: their JSON is read, and that of later ones. */
+const addNames = `${createNames} ALTER TABLE progress ADD COLUMN has_values BOOLEAN;
+  UPDATE progress SET has_values = false, version = ${tablesVersion};`;
 /** Upgrades of files of earlier versions. A file of any other version is built again from the ledger. */
 export const upgrades: Readonly<Record<number, string>> = {
-  3: `${createValues('VARCHAR')} UPDATE days SET is_rolled = false; UPDATE progress SET version = 4;`,
+  3: `${createValues('VARCHAR')} UPDATE days SET is_rolled = false; ${addNames}`,
+  4: addNames,
 };
 
 export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
@@ -78,15 +84,16 @@ export const columns: readonly RequestColumn[] = [
 
 export const createTables = `
   CREATE TABLE requests (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')});
+  ${createNames}
   CREATE TABLE feedback (id VARCHAR, seq BIGINT, value DOUBLE, weight DOUBLE);
   CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
   CREATE TABLE days (day INTEGER, is_rolled BOOLEAN);
   ${createRollups('VARCHAR')}
-  CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_at BIGINT);
-  INSERT INTO progress VALUES (${tablesVersion}, 0, 0);`;
+  CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_at BIGINT, has_values BOOLEAN);
+  INSERT INTO progress VALUES (${tablesVersion}, 0, 0, true);`;
 
 export const dropTables = [
-  ...['requests', 'feedback', 'unknown_requests', 'progress'],
+  ...['requests', 'feedback', 'unknown_requests', 'metadata_columns', 'progress'],
   ...['days', ...rollupTables],
 ]
   .map((table) => `DROP TABLE IF EXISTS ${table};`)

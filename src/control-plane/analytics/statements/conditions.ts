@@ -32,7 +32,7 @@ export function sightOf(
 export function conditionsOf(
   { sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>,
   values: Placeholders,
-  database: Pick<AnalyticsDatabase, 'metadataValue' | 'metadataName' | 'metadataContains'>,
+  database: Pick<AnalyticsDatabase, 'metadataHas'>,
 ): string {
   const all = [sightOf(sight, values)];
   const listed = (column: string, texts: readonly string[]): void => {
@@ -61,12 +61,7 @@ export function conditionsOf(
   listed('trace', filters.traces);
   listed('span', filters.spans);
   listed('cache', filters.cacheStatuses);
-  for (const [name, value] of Object.entries(filters.metadata)) {
-    const found = database.metadataValue(values.add(database.metadataName(name)));
-    // A search for the text leaves few rows whose JSON has to be read.
-    if (database.metadataContains !== undefined && /^[\w .:/@+-]+$/.test(value))
-      all.push(database.metadataContains(values.add(`"${value}"`)));
-    all.push(`${found} = ${values.add(value)}`);
-  }
+  for (const [name, value] of Object.entries(filters.metadata))
+    all.push(database.metadataHas(name, value, values));
   return all.join(' AND ');
 }

@@ -94,7 +94,7 @@ export class CountedRequests {
     if (rolled !== null) return new CountedRequests(question, database, rolled, dayMs);
     const values = new Placeholders();
     const where = conditionsOf(question, values, database);
-    const isByText = (await database.hasRepeatedMetadata?.(where, values.list)) ?? false;
+    const isByText = (await database.hasRepeatedMetadata?.(name, where, values.list)) ?? false;
     return new CountedRequests(question, database, null, dayMs, isByText);
   }
 
@@ -206,7 +206,7 @@ export class CountedRequests {
   #keyed(by: CountedBy, from: string, values: Placeholders, columns: string): string {
     const { database } = this;
     if (hasName(by)) {
-      const key = database.metadataValue(values.add(database.metadataName(by.metadata)));
+      const key = database.metadataValue(by.metadata, values);
       return `(SELECT * FROM (SELECT ${columns}, ${key} AS "key" FROM ${from}) AS keyed WHERE "key" IS NOT NULL) AS requests`;
     }
     const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;

@@ -8,18 +8,16 @@ export interface AnalyticsDatabase {
   divided(number: string, by: number): string;
   /** A subquery of requests with a row for each name and value of their metadata: `metadata_name`, `metadata_value`. */
   metadataPairs(requests: string): string;
-  /** Is it faster to group requests by the whole text of their metadata first? `where`: which requests. Absent: never. */
-  hasRepeatedMetadata?(where: string, values: readonly string[]): Promise<boolean>;
-  /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
-  metadataValue(name: string): string;
-  /** Expression: does the text of the metadata contain another one? Absent: that is no faster. */
-  metadataContains?(text: string): string;
+  /** To group by the values of a name, is it faster to group by the whole text of the metadata first? `where`: which requests. Absent: never. */
+  hasRepeatedMetadata?(name: string, where: string, values: readonly string[]): Promise<boolean>;
+  /** Expression: the value that the metadata has under a name; null: none. */
+  metadataValue(name: string, values: Placeholders): string;
+  /** Expression: has the metadata this value under a name? */
+  metadataHas(name: string, value: string, values: Placeholders): string;
   /** Expression: how much of a kind a request used, of `UsageKinds`. */
   usageKind(name: string): string;
   /** Expression: its service tier; null: the usual one. */
   usageTier(): string;
-  /** How a name of metadata is given to `metadataValue`. */
-  metadataName(name: string): string;
   /** The days from the first to the last whose rollups are as the requests are, ascending. */
   rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]>;
   /** The first days of the weeks between these days that have rollups as their days do, ascending. Absent: there are none. */
