@@ -60,7 +60,7 @@ async function askCache(question: CacheQuestion, database: AnalyticsDatabase): P
   const counted = await CountedRequests.of(question, database, rangeOf(question), 'groups');
   const values = new Placeholders();
   const [row] = await database.rows(
-    `SELECT ${sumColumns(counted, cacheSums)} FROM ${counted.from('none', values, cacheSums)}`,
+    `SELECT ${sumColumns(counted.sums, cacheSums)} FROM ${counted.from('none', values, cacheSums)}`,
     values.list,
   );
   return cacheSummary(sumsOf(row ?? null));

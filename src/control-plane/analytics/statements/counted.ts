@@ -294,6 +294,6 @@ function keyOf(by: Exclude<CountedBy, ByMetadata>, isText: boolean): string {
   return by === 'retries' ? 'retries' : groupColumns[by];
 }
 
-/** A sum as a column of a statement. */
-export const sumColumns = (of: CountedRequests, names: readonly SumName[]): string =>
-  names.map((name) => `${number(of.sums[name])} AS ${name}`).join(', ');
+/** Sums as columns of a statement. `of`: the expression of each. */
+export const sumColumns = (of: Readonly<Record<SumName, string>>, names: readonly SumName[]): string =>
+  names.map((name) => `${number(of[name])} AS ${name}`).join(', ');

@@ -1,5 +1,6 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
+import { cellSumsOf, sumsOfCells } from '../rollups/cells.js';
 import type { SumName, Sums } from './columns.js';
 import { type CountedBy, CountedRequests, sumColumns } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
@@ -85,9 +86,15 @@ export function askPlainGraph(
 
 const ofSums = (by: CountedBy, sums: readonly SumName[]): GraphStatement => ({
   from: (counted, values) => counted.from(by, values, sums),
-  of: (from, hasParts, counted) =>
-    `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(counted, sums)}
-      FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
+  of(from, hasParts, counted) {
+    const select = `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket`;
+    const groups = `GROUP BY ${groupingSets(hasParts)}`;
+    if (counted.rolled !== null || !hasParts)
+      return `${select}, ${sumColumns(counted.sums, sums)} FROM ${from} ${groups}`;
+    // Each of the sets reads all rows: what requests add up to is less than requests.
+    return `${select}, ${sumColumns(sumsOfCells, sums)}
+      FROM (SELECT part, bucket${cellSumsOf(sums)} FROM ${from} GROUP BY part, bucket) AS cells ${groups}`;
+  },
 });
 
 function ofUsers(sums: readonly SumName[]): GraphStatement {
