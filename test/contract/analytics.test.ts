@@ -14,6 +14,7 @@ import {
   type AnswerTo,
   type GraphName,
   type GroupName,
+  type GroupsQuestion,
   groupColumns,
   groupFigures,
 } from '../../src/control-plane/analytics/question.js';
@@ -23,6 +24,7 @@ import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import {
   longRange,
+  oneGroupFilters,
   org,
   randomFeedback,
   randomFilters,
@@ -155,7 +157,8 @@ describe('analytics', function () {
         const isRolled = number % 3 === 0;
         const range = isRolled ? longRange(random, start, spanMs) : randomRange(random, start, spanMs);
         const isPlain = isRolled || random() < 0.1;
-        const filters = isPlain ? { ...allLogs, at: range } : randomFilters(random, range);
+        const one = number % 2 === 1 ? oneGroupFilters[number % oneGroupFilters.length] : {};
+        const filters = isPlain ? { ...allLogs, ...one, at: range } : randomFilters(random, range);
         const sight = {
           org,
           workspaces: random() < 0.6 ? null : workspaces.slice(1),
@@ -207,6 +210,54 @@ describe('analytics', function () {
         expect(codes.points).to.deep.equal(wanted.map(([status_code, of]) => ({ status_code, count: of })));
         expect(codes.summary['unique_error_codes']).to.equal(wanted.length);
         expectSame(await ask({ kind: 'cache', ...about }), plainCacheSummary(found), 'cache summary');
+      }
+    });
+
+    it('answers filters by one group, and about own keys, as a plain computation does', async () => {
+      const range = { min: start - dayMs, max: start + spanMs - dayMs / 3 };
+      const sight = { org, workspaces: workspaces.slice(1), except: [], keys: null };
+      const own = { ...sight, keys: ['k-2', 'k-4'] };
+      const all = [
+        ...oneGroupFilters.map((filters) => ({ sight, filters: { ...allLogs, ...filters, at: range } })),
+        { sight: own, filters: { ...allLogs, at: range } },
+        { sight: own, filters: { ...allLogs, keys: ['k-1', 'k-2'], at: range } },
+        { sight: own, filters: { ...allLogs, models: ['model-1'], at: range } },
+      ];
+      for (const about of all) {
+        const found = rows.filter((row) => matches(row, about));
+        const name = JSON.stringify(about);
+        const graph = { kind: 'graph', groupBy: null, range, ...about } as const;
+        for (const graphName of [
+          'requests',
+          'cost',
+          'users',
+          'latency',
+          'cache/hit-rate',
+          'feedbacks',
+        ] as const) {
+          const answer = await ask({ ...graph, graph: graphName });
+          expectSame(answer.summary, plainGraphsByName[graphName]!.summary(found), `${graphName} ${name}`);
+        }
+        expectSame(await ask({ kind: 'cache', ...about }), plainCacheSummary(found), name);
+        const page = {
+          orderBy: 'requests',
+          isDescending: true,
+          offset: 0,
+          limit: 100,
+          hasTotal: true,
+        } as const;
+        for (const column of Object.keys(groupColumns) as GroupName[]) {
+          const of = (row: LedgerRow) => groupOf[column](row)?.toString() ?? null;
+          const figures = ['cost', 'p95_latency', 'error_count'] as const;
+          const groups = await ask({ kind: 'groups', by: { column }, figures, ...page, ...about });
+          expect(groups.total, `${column} ${name}`).to.equal(new Set(found.map(of)).size);
+          for (const { key, figures: found_ } of groups.rows) {
+            const { requests, cost, p95_latency, error_count } = plainGroup(
+              found.filter((row) => of(row) === key),
+            );
+            expectSame(found_, { requests, cost, p95_latency, error_count }, `${column} ${key} ${name}`);
+          }
+        }
       }
     });
 
@@ -462,10 +513,10 @@ describe('analytics', function () {
         }),
       );
       const filters = { ...allLogs, cost: { min: 1000 * 1e6 } };
-      const groups = {
+      const groups: GroupsQuestion = {
         ...{ kind: 'groups', by: { metadata: 'team' }, figures: groupFigures.slice(0, 6), limit: 10 },
         ...{ orderBy: 'key', isDescending: false, offset: 0, hasTotal: true, ...about, filters },
-      } as const;
+      };
       // Names that come earlier have the columns of values that there are.
       const names = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`name ${i}`, 'v']));
       const early = { ...given[0]!, id: '0190a1b2-0000-7000-c000-000000000000', metadata: names };
@@ -507,7 +558,8 @@ describe('analytics', function () {
         (graph) => ({ kind: 'graph', graph, groupBy: null, range, sight, filters }) as const,
       );
       const values = { kind: 'values', name: 'team', limit: 10, sight, filters } as const;
-      const answers = () => Promise.all([...questions, values].map((question) => ask(question)));
+      const ofModel = { kind: 'cache', sight, filters: { ...filters, models: ['model-1'] } } as const;
+      const answers = () => Promise.all([...questions, values, ofModel].map((question) => ask(question)));
       await rollUp();
       const [first] = questions as [(typeof questions)[0]];
       await ask(first);

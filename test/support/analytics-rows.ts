@@ -159,6 +159,16 @@ export function randomFilters(random: Random, at: FilterBounds): LogFilters {
   };
 }
 
+/** Filters by one group each, which rollups of that group can answer. */
+export const oneGroupFilters: readonly Partial<LogFilters>[] = [
+  { models: ['model-1', 'model-7', 'none'] },
+  { providerSlugs: ['main'] },
+  { configs: ['pc-a'] },
+  { prompts: ['pp-a', 'pp-b'] },
+  { keys: ['k-1', 'k-3'] },
+  { statuses: [200, 429] },
+];
+
 /** From minutes to years, around the time that has requests. */
 export function randomRange(random: Random, start: number, ms: number): { min: number; max: number } {
   const length = pick(

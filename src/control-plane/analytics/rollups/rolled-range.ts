@@ -1,5 +1,6 @@
+import type { LogFilters } from '../../../common/ledger/log-filters.js';
 import { dayMs } from '../buckets.js';
-import type { AnalyticsQuestion, TimeRange } from '../question.js';
+import type { AnalyticsQuestion, GroupName, TimeRange } from '../question.js';
 
 export type Stretch = readonly [first: number, last: number];
 
@@ -21,8 +22,32 @@ export interface DaysInWeeks {
   readonly otherDays: readonly Stretch[];
 }
 
-/** Cells are of workspaces: they have nothing of single keys, nor of what other filters leave. */
-export function isAboutCells({ sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>): boolean {
+/** A filter by a group that has cells of its own: these of its keys are what the filter leaves. */
+export interface CellFilter {
+  readonly by: Exclude<GroupName, 'workspace'>;
+  readonly keys: readonly string[];
+}
+
+/** Filters by lists that cells are grouped by. */
+const groupsOfLists = {
+  models: 'model',
+  providerSlugs: 'provider',
+  configs: 'config',
+  prompts: 'prompt',
+  keys: 'api_key',
+  statuses: 'status_code',
+} as const satisfies Partial<Record<keyof LogFilters, CellFilter['by']>>;
+
+/** What is common to all cells that a question may be answered by. `filter` null: it has no filter. */
+export interface FilteredCells {
+  readonly filter: CellFilter | null;
+}
+
+/** Cells are of workspaces, and of one group each: they have nothing of what other filters leave, or several. null: requests are counted. */
+export function filteredCells({
+  sight,
+  filters,
+}: Pick<AnalyticsQuestion, 'sight' | 'filters'>): FilteredCells | null {
   const {
     at: _,
     metadata,
@@ -34,12 +59,20 @@ export function isAboutCells({ sight, filters }: Pick<AnalyticsQuestion, 'sight'
     ...lists
   } = filters;
   const bounds = [totalTokens, inputTokens, outputTokens, cost, weightedFeedback];
-  return (
-    sight.keys === null &&
-    Object.keys(metadata).length === 0 &&
-    bounds.every(({ min, max }) => min === undefined && max === undefined) &&
-    Object.values(lists).every((values) => values.length === 0)
-  );
+  if (Object.keys(metadata).length > 0) return null;
+  if (bounds.some(({ min, max }) => min !== undefined || max !== undefined)) return null;
+  const given = Object.entries(lists).filter(([, values]) => values.length > 0);
+  if (sight.keys !== null) {
+    const { keys } = lists;
+    if (given.some(([name]) => name !== 'keys')) return null;
+    const own = sight.keys.filter((key) => keys.length === 0 || keys.includes(key));
+    return { filter: { by: 'api_key', keys: own } };
+  }
+  const [first] = given;
+  if (first === undefined) return { filter: null };
+  const [name, values] = first;
+  if (given.length > 1 || !Object.hasOwn(groupsOfLists, name)) return null;
+  return { filter: { by: groupsOfLists[name as keyof typeof groupsOfLists], keys: values.map(String) } };
 }
 
 /** The whole days of a range: the only ones whose cells can be used. */
@@ -85,7 +118,7 @@ function daysInWeeks(days: readonly number[], weeks: readonly number[]): DaysInW
 }
 
 /** `days`: ascending. `step`: between those of one stretch. */
-function stretchesOf(days: readonly number[], step = 1): readonly Stretch[] {
+export function stretchesOf(days: readonly number[], step = 1): readonly Stretch[] {
   const stretches: [number, number][] = [];
   for (const day of days) {
     const last = stretches.at(-1);

@@ -57,10 +57,10 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
 }
 
 async function askCache(question: CacheQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
-  const counted = await CountedRequests.of(question, database, rangeOf(question), 'groups');
+  const counted = await CountedRequests.of(question, database, rangeOf(question), 'none', 'groups');
   const values = new Placeholders();
   const [row] = await database.rows(
-    `SELECT ${sumColumns(counted.sums, cacheSums)} FROM ${counted.from('none', values, cacheSums)}`,
+    `SELECT ${sumColumns(cacheSums)} FROM ${counted.from('none', values, cacheSums)}`,
     values.list,
   );
   return cacheSummary(sumsOf(row ?? null));

@@ -13,7 +13,7 @@ import {
 } from '../rollups/cells.js';
 import { daysWithValues } from '../rollups/metadata.js';
 import {
-  isAboutCells,
+  filteredCells,
   type RolledRange,
   rolledRange,
   type Stretch,
@@ -55,8 +55,8 @@ export class CountedRequests {
     readonly database: AnalyticsDatabase,
     /** null: requests one by one. */
     readonly rolled: RolledRange | null,
-    /** Of a bucket, in milliseconds. */
-    readonly width: number,
+    /** Of a bucket, in milliseconds; null: requests are not counted by time. */
+    readonly width: number | null,
     /** Without cells: are requests first grouped by the whole text of their metadata? */
     readonly isByText = false,
     /** A subquery of the requests that have no cells, which the statement begins with. */
@@ -67,11 +67,12 @@ export class CountedRequests {
     question: AboutRequests,
     database: AnalyticsDatabase,
     range: TimeRange | null,
+    by: CountedBy,
     use: CellUse = 'points',
   ): Promise<CountedRequests> {
-    const width = range === null || use === 'groups' ? dayMs : bucketWidth(range);
+    const width = range === null || use === 'groups' ? null : bucketWidth(range);
     // Shorter ranges have points of hours or minutes.
-    if (range === null || width !== dayMs || !isAboutCells(question))
+    if (range === null || (width ?? dayMs) !== dayMs || !hasCells(question, by))
       return new CountedRequests(question, database, null, width);
     const { first, last } = wholeDays(range);
     if (last < first) return new CountedRequests(question, database, null, width);
@@ -90,25 +91,39 @@ export class CountedRequests {
     range: TimeRange | null,
   ): Promise<CountedRequests> {
     const times = range ?? anyTime;
-    const rolled = isAboutCells(question) ? await daysOfValues(question, database, name, times) : null;
-    if (rolled !== null) return new CountedRequests(question, database, rolled, dayMs);
+    const rolled = hasCells(question, { metadata: name })
+      ? await daysOfValues(question, database, name, times)
+      : null;
+    if (rolled !== null) return new CountedRequests(question, database, rolled, null);
     const values = new Placeholders();
     const where = conditionsOf(question, values, database);
     const isByText = (await database.hasRepeatedMetadata?.(name, where, values.list)) ?? false;
-    return new CountedRequests(question, database, null, dayMs, isByText);
+    return new CountedRequests(question, database, null, null, isByText);
   }
 
-  get sums(): Readonly<Record<SumName, string>> {
-    return this.rolled === null && !this.isByText ? sums : sumsOfCells;
+  get #bucket(): string {
+    const { database, width } = this;
+    return `${width === null ? '0' : database.divided('"at"', width)} AS bucket`;
   }
 
-  /** A subquery with `bucket`, `key` and what the expressions of `sums` for `wanted` name. */
+  /** A subquery of requests with their `key`, and what questions may name of them. */
+  oneByOne(by: CountedBy, values: Placeholders, condition = ''): string {
+    const { database, question } = this;
+    const where = conditionsOf(question, values, database);
+    return this.#keyed(by, `${database.source()} AS requests WHERE ${where}${condition}`, values, '*');
+  }
+
+  /**
+   * A subquery of cells with `bucket`, `key` and what the expressions of `sumsOfCells` for `wanted` name. Requests are added up by both
+   * first: PostgreSQL does that in several processes, but not what questions make of it.
+   */
   from(by: CountedBy, values: Placeholders, wanted: readonly CellSum[]): string {
     const { database, question, rolled } = this;
-    const bucket = `${database.divided('"at"', this.width)} AS bucket`;
+    const bucket = this.#bucket;
     if (rolled === null) {
+      if (!this.isByText)
+        return `(SELECT ${bucket}, "key"${cellSumsOf(wanted)} FROM ${this.oneByOne(by, values)} GROUP BY 1, 2) AS requests`;
       const from = `${database.source()} AS requests WHERE ${conditionsOf(question, values, database)}`;
-      if (!this.isByText) return this.#keyed(by, from, values, `*, ${bucket}`);
       const texts = `(SELECT metadata${cellSumsOf(wanted)} FROM ${from} GROUP BY metadata) AS texts`;
       return this.#keyed(by, texts, values, `metadata${cellColumnsOf(wanted)}`);
     }
@@ -130,11 +145,12 @@ export class CountedRequests {
    * no counts of the users of days, or those of several workspaces, which can't be added up.
    */
   users(values: Placeholders): string | null {
-    const { database, question, rolled } = this;
-    if (!rolled?.inWeeks || question.sight.workspaces?.length !== 1) return null;
+    const { question, rolled } = this;
+    if (rolled === null) return this.#usersOfRequests(values);
+    if (!rolled.inWeeks || question.sight.workspaces?.length !== 1) return null;
     const { daysOfWeeks, otherDays } = rolled.inWeeks;
     const rest = this.#rest('user', values);
-    const before = `WITH rest AS MATERIALIZED (SELECT ${database.divided('"at"', this.width)} AS bucket, "key"${cellSumsOf(['of_users'])}
+    const before = `WITH rest AS MATERIALIZED (SELECT ${this.#bucket}, "key"${cellSumsOf(['of_users'])}
       FROM ${rest} GROUP BY 1, 2)`;
     const condition = this.#condition('user', values);
     const counted = (bucket: string, range: RolledRange): string[] => {
@@ -151,6 +167,11 @@ export class CountedRequests {
       ...counted('CAST(NULL AS BIGINT)', rolled),
     ];
     return `(${rest === null ? '' : before} ${parts.join(' UNION ALL ')}) AS requests`;
+  }
+
+  #usersOfRequests(values: Placeholders): string {
+    return `(SELECT bucket, count(DISTINCT "key") AS users, count(*) AS of_users
+      FROM (SELECT ${this.#bucket}, "key" FROM ${this.oneByOne('user', values)}) AS keyed GROUP BY GROUPING SETS ((bucket), ())) AS requests`;
   }
 
   /** The same for a statement that reads the requests without cells twice. `before`: what the statement begins with. */
@@ -174,31 +195,28 @@ export class CountedRequests {
 
   /** A subquery with `bucket`, `key`, `bin`, `n` and `us`, the sum of the durations, in microseconds. */
   durations(by: CountedBy, measure: Measure, values: Placeholders): BinnedDurations {
-    const { database, question, rolled } = this;
+    const { rolled } = this;
     const us = durationsOf[measure];
-    const bucket = `${database.divided('"at"', this.width)} AS bucket`;
+    const bucket = this.#bucket;
+    const counted = (width: number, requests: string): string =>
+      `SELECT ${bucket}, "key", ${binOf(us, width)} AS bin, count(*) AS n, sum(${us}) AS us FROM ${requests}`;
     if (rolled === null) {
-      const where = conditionsOf(question, values, database);
-      const requests = this.#keyed(
-        by,
-        `${database.source()} AS requests WHERE ${where} AND ${us} IS NOT NULL`,
-        values,
-        '*',
-      );
-      return {
-        width: null,
-        from: `(SELECT ${bucket}, "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us FROM ${requests}) AS requests`,
-      };
+      const requests = this.oneByOne(by, values, ` AND ${us} IS NOT NULL`);
+      if (by === 'none' || this.width === dayMs)
+        return { width: null, from: `(${counted(requestBinWidth, requests)} GROUP BY 1, 2, 3) AS requests` };
+      // A group has few requests of an hour in a bin: to add them up first would take longer.
+      const bins = `SELECT ${bucket}, "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us FROM ${requests}`;
+      return { width: null, from: `(${bins}) AS requests` };
     }
     const columns = `day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us`;
     const condition = `measure = '${measure}' AND ${this.#condition(by, values)}`;
     const cells = cellsOf(rolled, durationsTable, columns, condition, measure === weekMeasure);
     const rest = this.#rest(by, values);
-    const counted = `SELECT ${bucket}, "key", ${binOf(us, rolledBinWidth)} AS bin, count(*) AS n, sum(${us}) AS us
-      FROM ${rest} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`;
+    const others =
+      rest === null ? [] : [`${counted(rolledBinWidth, rest)} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`];
     return {
       width: rolledBinWidth,
-      from: `(${[...cells, ...(rest === null ? [] : [counted])].join(' UNION ALL ')}) AS requests`,
+      from: `(${[...cells, ...others].join(' UNION ALL ')}) AS requests`,
     };
   }
 
@@ -215,8 +233,12 @@ export class CountedRequests {
 
   /** What has to hold of cells. */
   #condition(by: CountedBy, values: Placeholders): string {
+    const sight = { ...this.question.sight, keys: null };
+    const filter = filteredCells(this.question)?.filter ?? null;
+    if (filter !== null)
+      return `rolled_by = '${filter.by}' AND ${values.in('"key"', filter.keys)} AND ${sightOf(sight, values)}`;
     const name = hasName(by) ? values.add(by.metadata) : `'${by === 'workspace' ? 'none' : by}'`;
-    return `rolled_by = ${name} AND ${sightOf(this.question.sight, values)}`;
+    return `rolled_by = ${name} AND ${sightOf(sight, values)}`;
   }
 
   /** The requests that have no cells; null: there are none. */
@@ -225,7 +247,7 @@ export class CountedRequests {
     const times = this.rolled?.times ?? [];
     if (times.length === 0) return null;
     if (this.restName !== null) return `${this.restName} AS requests`;
-    const where = sightOf(question.sight, values);
+    const where = conditionsOf(question, values, database);
     const within = (list: typeof times): string =>
       list.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
     // DuckDB reads all rows for times that are joined by OR.
@@ -237,6 +259,13 @@ export class CountedRequests {
     const from = by === 'score' ? database.scored(requests) : requests;
     return this.#keyed(by, `${from} WHERE true`, values, '*');
   }
+}
+
+/** Are there cells that answer a question by that group? Those of a filter are of its own group alone. */
+function hasCells(question: AboutRequests, by: CountedBy): boolean {
+  const cells = filteredCells(question);
+  if (cells === null) return false;
+  return cells.filter === null || by === 'none' || by === 'workspace' || by === cells.filter.by;
 }
 
 const tableOf = (by: CountedBy): string => {
@@ -294,6 +323,6 @@ function keyOf(by: Exclude<CountedBy, ByMetadata>, isText: boolean): string {
   return by === 'retries' ? 'retries' : groupColumns[by];
 }
 
-/** Sums as columns of a statement. `of`: the expression of each. */
-export const sumColumns = (of: Readonly<Record<SumName, string>>, names: readonly SumName[]): string =>
-  names.map((name) => `${number(of[name])} AS ${name}`).join(', ');
+/** Sums of cells as columns of a statement. */
+export const sumColumns = (names: readonly SumName[]): string =>
+  names.map((name) => `${number(sumsOfCells[name])} AS ${name}`).join(', ');

@@ -1,5 +1,7 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { CountGraph, Figures, GraphAnswer, GraphQuestion } from '../question.js';
+import { sumsOfCells } from '../rollups/cells.js';
+import { sums } from './columns.js';
 import { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { selected } from './parts.js';
@@ -14,7 +16,7 @@ export function askCounts(
   return graphs[graph](question, database);
 }
 
-const total = (rows: readonly SelectedFigures[], column: string): number =>
+const sumOf = (rows: readonly SelectedFigures[], column: string): number =>
   rows.reduce((sum, row) => sum + Number(row[column] ?? 0), 0);
 
 /** A point for each bucket, made of the rows that were found in it. */
@@ -48,13 +50,13 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
     const points = overTime(question, rows, (of) => ({
       stats: of.map(({ status, count }) => ({ response_status_code: status ?? 0, count: count ?? 0 })),
     }));
-    return { summary: { total: total(rows, 'count') }, points, series: null };
+    return { summary: { total: sumOf(rows, 'count') }, points, series: null };
   },
 
   async 'errors/status-codes'(question, database) {
     const rows = await counted(question, database, 'status', false);
     return {
-      summary: { total_errors: total(rows, 'count'), unique_error_codes: rows.length },
+      summary: { total_errors: sumOf(rows, 'count'), unique_error_codes: rows.length },
       points: rows.map(({ status, count }) => ({ status_code: status ?? 0, count: count ?? 0 })),
       series: null,
     };
@@ -66,34 +68,35 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
       retry: of
         .filter(({ retries }) => Number(retries) > 0)
         .map(({ retries, count }) => ({ retry_success_count: retries ?? 0, count: count ?? 0 })),
-      fallback: total(of, 'fallback'),
+      fallback: sumOf(of, 'fallback'),
     }));
     const retried = rows.filter(({ retries }) => Number(retries) > 0);
     return {
-      summary: { retry: total(retried, 'count'), fallback: total(rows, 'fallback') },
+      summary: { retry: sumOf(retried, 'count'), fallback: sumOf(rows, 'fallback') },
       points,
       series: null,
     };
   },
 
   async 'feedbacks/scores'(question, database) {
-    const of = await CountedRequests.of(question, database, question.range);
+    const of = await CountedRequests.of(question, database, question.range, 'score');
     const values = new Placeholders();
     const from =
       of.rolled === null
         ? `(SELECT score AS "key" FROM ${database.scored(selected(question, values, database))}) AS requests`
         : of.from('score', values, ['requests']);
+    const total = of.rolled === null ? sums.requests : sumsOfCells.requests;
     const rows = await database.rows(
-      `SELECT ${number('"key"')} AS score, ${number(of.sums.requests)} AS total
+      `SELECT ${number('"key"')} AS score, ${number(total)} AS total
         FROM ${from} GROUP BY 1 ORDER BY 1`,
       values.list,
     );
     const points = rows.map(({ score, total: of }) => ({ score: score ?? 0, total: of ?? 0 }));
-    return { summary: { total: total(rows, 'total') }, points, series: null };
+    return { summary: { total: sumOf(rows, 'total') }, points, series: null };
   },
 
   async 'feedbacks/ai-models'(question, database) {
-    const of = await CountedRequests.of(question, database, question.range);
+    const of = await CountedRequests.of(question, database, question.range, 'model');
     const values = new Placeholders();
     const rows = await database.rows(
       `SELECT "key" AS model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
@@ -117,16 +120,15 @@ async function counted(
   column: 'status' | 'retries',
   hasBuckets: boolean,
 ): Promise<readonly SelectedFigures[]> {
-  const of = await CountedRequests.of(question, database, question.range);
-  const values = new Placeholders();
   const [by, sum] =
     column === 'status' ? (['status_code', 'errors'] as const) : (['retries', 'requests'] as const);
+  const of = await CountedRequests.of(question, database, question.range, by);
+  const values = new Placeholders();
   const from = of.from(by, values, [sum, 'fallbacks']);
-  const count = of.sums[sum];
-  const fallbacks = of.rolled === null ? 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)' : 'sum(fallbacks)';
+  const count = sumsOfCells[sum];
   const bucket = hasBuckets ? `${number('bucket')} AS bucket, ` : '';
   return database.rows(
-    `SELECT * FROM (SELECT ${bucket}${number('"key"')} AS ${column}, ${number(count)} AS count, ${number(fallbacks)} AS fallback
+    `SELECT * FROM (SELECT ${bucket}${number('"key"')} AS ${column}, ${number(count)} AS count, ${number('sum(fallbacks)')} AS fallback
       FROM ${from} GROUP BY ${hasBuckets ? '1, 2' : '1'}) AS counted
       WHERE count > 0 ORDER BY ${hasBuckets ? 'bucket, ' : ''}${column}`,
     values.list,

@@ -1,6 +1,5 @@
 import type { DurationGraph, FlatFigures, GraphAnswer, GraphQuestion } from '../question.js';
 import { cumulated, type Measure, percentileOf } from './bins.js';
-import type { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, type SelectedFigures } from './dialect.js';
 import { askGraph } from './graphs.js';
 import { groupingSets } from './parts.js';
@@ -22,15 +21,10 @@ export function askDurations(
   database: AnalyticsDatabase,
 ): Promise<GraphAnswer> {
   let width: number | null = null;
-  const of = (from: string, hasParts: boolean, counted: CountedRequests): string => {
+  const of = (from: string, hasParts: boolean): string => {
     const by = hasParts ? ['part', 'bucket'] : ['bucket'];
-    // Each of the sets reads all rows: bins are fewer than requests.
-    const binned =
-      counted.rolled === null && hasParts
-        ? `(SELECT part, bucket, bin, sum(n) AS n, sum(us) AS us FROM ${from} GROUP BY part, bucket, bin) AS binned`
-        : from;
     const histogram = `(SELECT ${by.join(', ')}, bin, sum(${number('n')}) AS n, ${number('sum(us)')} AS us
-      FROM ${binned} GROUP BY ${groupingSets(hasParts, 'bin')}) AS bins`;
+      FROM ${from} GROUP BY ${groupingSets(hasParts, 'bin')}) AS bins`;
     const percentiles = Object.entries(shares).map(
       ([name, share]) => `${percentileOf(share, width)} / 1000 AS ${name}`,
     );

@@ -1,6 +1,5 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
-import { cellSumsOf, sumsOfCells } from '../rollups/cells.js';
 import type { SumName, Sums } from './columns.js';
 import { type CountedBy, CountedRequests, sumColumns } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
@@ -21,7 +20,7 @@ export interface GraphStatement {
   /** A subquery with `bucket`, `key` and what figures are made of. */
   from(counted: CountedRequests, values: Placeholders): string;
   /** `from`: the same with `part`, the number of the series. */
-  of(from: string, hasParts: boolean, counted: CountedRequests): string;
+  of(from: string, hasParts: boolean): string;
 }
 
 /** Asks for a graph, and fills the buckets that have no requests. */
@@ -32,12 +31,13 @@ export async function askGraph(
   shape: GraphShape,
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
-  const counted = await CountedRequests.of(question, database, question.range, statement.use);
+  const by = statement.use === 'users' ? 'user' : (question.groupBy ?? 'none');
+  const counted = await CountedRequests.of(question, database, question.range, by, statement.use);
   const parts = await seriesParts(question, counted);
   const values = new Placeholders();
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
   const from = `(SELECT *${part} FROM ${statement.from(counted, values)}) AS requests`;
-  const rows = new BucketRows(await database.rows(statement.of(from, parts !== null, counted), values.list));
+  const rows = new BucketRows(await database.rows(statement.of(from, parts !== null), values.list));
   const { first, last } = bucketsOf(question.range, width, rows.found);
   const pointsOf = (of: number | null) => {
     const point = shape.points();
@@ -86,15 +86,9 @@ export function askPlainGraph(
 
 const ofSums = (by: CountedBy, sums: readonly SumName[]): GraphStatement => ({
   from: (counted, values) => counted.from(by, values, sums),
-  of(from, hasParts, counted) {
-    const select = `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket`;
-    const groups = `GROUP BY ${groupingSets(hasParts)}`;
-    if (counted.rolled !== null || !hasParts)
-      return `${select}, ${sumColumns(counted.sums, sums)} FROM ${from} ${groups}`;
-    // Each of the sets reads all rows: what requests add up to is less than requests.
-    return `${select}, ${sumColumns(sumsOfCells, sums)}
-      FROM (SELECT part, bucket${cellSumsOf(sums)} FROM ${from} GROUP BY part, bucket) AS cells ${groups}`;
-  },
+  of: (from, hasParts) =>
+    `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(sums)}
+      FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
 });
 
 function ofUsers(sums: readonly SumName[]): GraphStatement {
@@ -107,9 +101,9 @@ function ofUsers(sums: readonly SumName[]): GraphStatement {
       isCounted = users !== null;
       return users ?? from(counted.inDays, values);
     },
-    of: (rows, hasParts, counted) =>
+    of: (rows, hasParts) =>
       isCounted
         ? `SELECT ${number('bucket')} AS bucket, ${number('users')} AS users, ${number('of_users')} AS of_users FROM ${rows}`
-        : of(rows, hasParts, counted),
+        : of(rows, hasParts),
   };
 }

@@ -1,4 +1,3 @@
-import { dayMs } from '../buckets.js';
 import type {
   FlatFigures,
   GroupFigure,
@@ -8,7 +7,15 @@ import type {
   ValuesAnswer,
   ValuesQuestion,
 } from '../question.js';
-import { type BinnedDurations, cumulated, percentileOf } from './bins.js';
+import { cellSumsOf, sumsOfCells } from '../rollups/cells.js';
+import {
+  type BinnedDurations,
+  binOf,
+  cumulated,
+  durationsOf,
+  percentileOf,
+  requestBinWidth,
+} from './bins.js';
 import type { SumName } from './columns.js';
 import { type CountedBy, CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
@@ -58,6 +65,7 @@ const sumFigures: Readonly<Record<Exclude<GroupFigure, Percentile>, SumFigure>> 
 };
 const shares = { p95_latency: 0.95, p99_latency: 0.99 } as const;
 type Percentile = keyof typeof shares;
+type PlainFigure = Exclude<GroupFigure, Percentile>;
 const isPercentile = (figure: GroupFigure): figure is Percentile => figure in shares;
 
 /** The time that a question is about; null: it has no end or no beginning. */
@@ -72,9 +80,9 @@ async function countedFor(
 ): Promise<CountedRequests> {
   const by = countedBy(question.by);
   const range = rangeOf(question);
-  if (typeof by !== 'object') return CountedRequests.of(question, database, range, 'groups');
+  if (typeof by !== 'object') return CountedRequests.of(question, database, range, by, 'groups');
   return hasPercentiles
-    ? new CountedRequests(question, database, null, dayMs)
+    ? new CountedRequests(question, database, null, null)
     : CountedRequests.ofValues(question, database, by.metadata, range);
 }
 
@@ -90,20 +98,16 @@ export async function askGroups(
 ): Promise<GroupsAnswer> {
   const wanted = new Set<GroupFigure>(['requests', ...question.figures]);
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
-  const plain = [...wanted].filter((figure) => !isPercentile(figure)) as Exclude<GroupFigure, Percentile>[];
+  const plain = [...wanted].filter((figure): figure is PlainFigure => !isPercentile(figure));
   const percentiles = [...wanted].filter(isPercentile);
   const by = countedBy(question.by);
   const counted = await countedFor(question, database, percentiles.length > 0);
   const values = new Placeholders();
-  const columns = plain.map((figure) => `${sumFigures[figure].of(counted.sums)} AS ${figure}`);
   const sums = plain.flatMap((figure) => sumFigures[figure].sums);
-  const { counted: of, before } =
-    percentiles.length === 0 ? { counted, before: '' } : counted.sharingRest(by, values, sums);
-  const figures = `SELECT "key", ${columns.join(', ')} FROM ${of.from(by, values, sums)} GROUP BY "key"`;
-  const statement =
-    percentiles.length === 0
-      ? figures
-      : withPercentiles(figures, of.durations(by, 'total', values), plain, percentiles);
+  const { before, statement } =
+    percentiles.length > 0 && counted.rolled === null
+      ? { before: '', statement: inOnePass(counted.oneByOne(by, values), sums, plain, percentiles) }
+      : statementOf(counted, by, values, sums, plain, percentiles);
   const direction = question.isDescending ? 'DESC' : 'ASC';
   const order = question.orderBy === 'key' ? '' : `${question.orderBy} ${direction} NULLS LAST, `;
   const byKey = question.orderBy === 'key' ? direction : 'ASC';
@@ -125,6 +129,43 @@ const keyOf = ({ key }: SelectedFigures): string | null =>
 
 const figuresOf = (row: SelectedFigures, figures: readonly GroupFigure[]): FlatFigures =>
   Object.fromEntries(['requests' as const, ...figures].map((figure) => [figure, row[figure] ?? null]));
+
+const columnsOf = (plain: readonly PlainFigure[]): string[] =>
+  plain.map((figure) => `${sumFigures[figure].of(sumsOfCells)} AS ${figure}`);
+
+function statementOf(
+  counted: CountedRequests,
+  by: CountedBy,
+  values: Placeholders,
+  sums: readonly SumName[],
+  plain: readonly PlainFigure[],
+  percentiles: readonly Percentile[],
+): { readonly before: string; readonly statement: string } {
+  const { counted: of, before } =
+    percentiles.length === 0 ? { counted, before: '' } : counted.sharingRest(by, values, sums);
+  const columns = columnsOf(plain).join(', ');
+  const figures = `SELECT "key", ${columns} FROM ${of.from(by, values, sums)} GROUP BY "key"`;
+  const statement =
+    percentiles.length === 0
+      ? figures
+      : withPercentiles(figures, of.durations(by, 'total', values), plain, percentiles);
+  return { before, statement };
+}
+
+/** Requests that have no cells are read once: each bin of durations has the sums of its requests. `from`: requests with their `key`. */
+function inOnePass(
+  from: string,
+  sums: readonly SumName[],
+  plain: readonly PlainFigure[],
+  percentiles: readonly Percentile[],
+): string {
+  const us = durationsOf.total;
+  const bins = `(SELECT "key", bin, ${number(`count(${us})`)} AS n, ${number(`sum(${us})`)} AS us${cellSumsOf(sums)}
+    FROM (SELECT *, ${binOf(us, requestBinWidth)} AS bin FROM ${from}) AS binned GROUP BY "key", bin) AS bins`;
+  const found = percentiles.map((name) => `${percentileOf(shares[name], null)} / 1000 AS ${name}`);
+  return `SELECT "key", ${[...columnsOf(plain), ...found].join(', ')}
+    FROM ${cumulated(bins, ['"key"'])} GROUP BY "key"`;
+}
 
 function withPercentiles(
   figures: string,

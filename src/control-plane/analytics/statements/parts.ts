@@ -1,4 +1,5 @@
 import type { GraphQuestion } from '../question.js';
+import { sumsOfCells } from '../rollups/cells.js';
 import { conditionsOf } from './conditions.js';
 import type { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
@@ -24,7 +25,7 @@ export async function seriesParts(
   if (question.groupBy === null) return null;
   const values = new Placeholders();
   const rows = await counted.database.rows(
-    `SELECT "key", ${number(counted.sums.requests)} AS requests FROM ${counted.from(question.groupBy, values, ['requests'])}
+    `SELECT "key", ${number(sumsOfCells.requests)} AS requests FROM ${counted.from(question.groupBy, values, ['requests'])}
       GROUP BY "key" ORDER BY requests DESC, "key" ASC NULLS LAST LIMIT ${mostSeries + 1}`,
     values.list,
   );
