@@ -99,7 +99,7 @@ export function readExportFilters(filters: FilterValues): Pick<ExportForm, 'filt
 function wholeOf(name: string, value: unknown, min: number, max: number): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-  const most = max === longestPage ? ` of at most ${max}` : '';
+  const most = max === longestPage ? ` to ${max}` : '';
   throw AdminError.field(`filters.${name}`, `must be a whole number from ${min}${most}.`);
 }
 
