@@ -4,6 +4,7 @@ import { Secret } from '../src/common/access/secret.js';
 import { dayMs } from '../src/control-plane/analytics/buckets.js';
 import { PostgresAnalytics } from '../src/control-plane/analytics/postgres.js';
 import type { AnalyticsQuestion } from '../src/control-plane/analytics/question.js';
+import { PostgresCopies } from '../src/control-plane/analytics/rollups/postgres-copies.js';
 import { PostgresRollups } from '../src/control-plane/analytics/rollups/postgres-rollups.js';
 import { openPostgresLedger } from '../src/control-plane/ledger/postgres/ledger.js';
 import { measureBeside } from './analytics-beside.js';
@@ -72,6 +73,8 @@ async function print(client: pg.Client): Promise<void> {
   const found = await client.query<{ line: string }>(
     `SELECT relname || ': ' || pg_size_pretty(pg_table_size(oid)) || ', indexes ' || pg_size_pretty(pg_indexes_size(oid)) AS line
        FROM pg_class WHERE relkind = 'r' AND relname ~ '^(day|week)_'
+     UNION ALL SELECT 'copied_requests: ' || pg_size_pretty(sum(pg_table_size(oid))) || ', indexes ' || pg_size_pretty(sum(pg_indexes_size(oid)))
+       FROM pg_class WHERE relkind = 'r' AND relname ~ '^copied_requests_'
      UNION ALL SELECT 'the whole database: ' || pg_size_pretty(pg_database_size('${name}'))`,
   );
   for (const { line } of found.rows) console.log(`  ${line}`);
@@ -103,10 +106,16 @@ async function main(): Promise<void> {
     );
     await maintain(client);
   }
+  const copying = performance.now();
+  const copies = new PostgresCopies((work) => ledger.statements.apart(work));
+  const copied = await copies.copy(end, Number.POSITIVE_INFINITY);
+  if (copied > 0)
+    console.log(`${copied} days copied in ${((performance.now() - copying) / 1000).toFixed(0)} s`);
   await print(client);
   const analytics = new PostgresAnalytics(ledger.statements);
   const ask = (question: AnalyticsQuestion) => analytics.ask(question);
   for (const [what, list] of allQuestions(days)) await measure(what, list, ask, () => performance.now());
+  ledger.reading.counter = (about) => analytics.count(about);
   await measurePages(ledger, days);
   console.log(`memory of this process ${Math.round(process.memoryUsage().rss / 1048576)} MB`);
   await client.end();

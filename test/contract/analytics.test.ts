@@ -18,6 +18,7 @@ import {
   groupColumns,
   groupFigures,
 } from '../../src/control-plane/analytics/question.js';
+import { PostgresCopies } from '../../src/control-plane/analytics/rollups/postgres-copies.js';
 import { PostgresRollups } from '../../src/control-plane/analytics/rollups/postgres-rollups.js';
 import type { BudgetLedger, Ledger } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
@@ -132,8 +133,10 @@ describe('analytics', function () {
         const analytics = new PostgresAnalytics(shared.statements);
         const rollups = new PostgresRollups((work) => shared.statements.apart(work));
         ask = (question) => analytics.ask(question);
+        const copies = new PostgresCopies((work) => shared.statements.apart(work));
         rollUp = async () => {
           await rollups.rollUp(start + 3 * spanMs);
+          await copies.copy(start + 3 * spanMs, Number.POSITIVE_INFINITY);
           await rollups.rollUpWeeks();
         };
         cellsOfValues = async (org) => numbersOf(await shared.statements.read(countCells(org), []));

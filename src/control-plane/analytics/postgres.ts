@@ -1,8 +1,19 @@
+import { dayMs } from './buckets.js';
 import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
+import { outside, selectCopies } from './rollups/copied-requests.js';
+import { type Stretch, stretchesOf } from './rollups/rolled-range.js';
 import { validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
-import type { AnalyticsDatabase, Placeholders, RolledKind, SelectedFigures } from './statements/dialect.js';
+import { requestColumns } from './statements/columns.js';
+import { conditionsOf } from './statements/conditions.js';
+import {
+  type AnalyticsDatabase,
+  number,
+  Placeholders,
+  type RolledKind,
+  type SelectedFigures,
+} from './statements/dialect.js';
 
 /** Analytics queries of a ledger in PostgreSQL. */
 export interface StatementReader {
@@ -49,34 +60,73 @@ const requestsWith = (feedback: FeedbackOfRequest, more: string): string =>
     ${feedback.average} AS feedback_average
   FROM exchanges ${more})`;
 
-const requests = requestsWith(
-  {
-    count: ofFeedback('count(*)'),
-    value: ofFeedback(weighted),
-    weight: ofFeedback(`sum(${weight})`),
-    average: ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`),
-  },
-  '',
-);
+/** `where`: after the table. */
+const requestsOf = (where = ''): string =>
+  requestsWith(
+    {
+      count: ofFeedback('count(*)'),
+      value: ofFeedback(weighted),
+      weight: ofFeedback(`sum(${weight})`),
+      average: ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`),
+    },
+    where,
+  );
+
+const requests = requestsOf();
+const allColumns = [...requestColumns, 'request_id'];
+
+/** The same, of which the requests of some days are read from their copies. */
+function requestsAndCopies(days: readonly Stretch[]): string {
+  const columns = allColumns.map((name) => `"${name}"`).join(', ');
+  return `(SELECT ${columns} FROM ${requestsOf(`WHERE ${outside(days)}`)} AS others UNION ALL ${selectCopies(allColumns, days)})`;
+}
 
 /** A number of a day that the column takes. */
 const clamped = (day: number): number => Math.min(Math.max(day, 0), 2_000_000_000);
 
+type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
+
+/** Copies have no traces. */
+const hasNoTraces = ({ filters: { traces, spans } }: AboutRequests): boolean =>
+  traces.length === 0 && spans.length === 0;
+
+/** May the requests of a question be read from their copies, which have nothing that prices depend on, and no ids? */
+const canUseCopies = (question: AnalyticsQuestion): boolean =>
+  question.kind !== 'usage' &&
+  question.kind !== 'slots' &&
+  !(question.kind === 'graph' && question.graph === 'feedbacks/scores') &&
+  hasNoTraces(question);
+
 /** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
-export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
+export class PostgresAnalytics implements Analytics {
   /** The tables of rollups that there are. A node makes them when it starts. */
   readonly #found = new Set<string>();
 
   constructor(readonly reader: StatementReader) {}
 
-  ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
-    return askDatabase(question, this);
+  async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
+    const days = new FoundDays(this.reader, this.#found);
+    const copied = canUseCopies(question) ? await copiedDaysOf(question, days) : [];
+    return askDatabase(question, new PostgresDatabase(this.reader, days, copied));
   }
 
-  /** Feedback is looked up for each request: joined, it may be added up again for each, where PostgreSQL expects few requests. */
-  source(): string {
-    return requests;
+  /** How many requests there are, with none that only rollups still have. null: of too few of these days there are copies. */
+  async count(about: AboutRequests): Promise<number | null> {
+    if (!hasNoTraces(about)) return null;
+    const days = new FoundDays(this.reader, this.#found);
+    const copied = await copiedDaysOf(about, days);
+    if (copied.length === 0) return null;
+    const database = new PostgresDatabase(this.reader, days, copied);
+    const values = new Placeholders();
+    const [row] = await database.rows(
+      `SELECT ${number('count(*)')} AS total FROM ${database.source()} AS requests
+        WHERE ${conditionsOf(about, values, database)}`,
+      values.list,
+    );
+    return Number(row?.['total'] ?? 0);
   }
+
+  async close(): Promise<void> {}
 
   /** The same of one stretch of time, up to the moment before `to`: feedback is added up once. */
   static sourceOf(from: number, to: number): string {
@@ -88,13 +138,70 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return requestsWith(feedback, given);
   }
 
-  scored(requests: string): string {
-    return PostgresAnalytics.scored(requests);
-  }
-
   static scored(requests: string): string {
     return `(SELECT requests.*, given.value AS score FROM ${requests} JOIN feedbacks AS given
       ON given.org = requests.org AND given.row_id = requests.request_id) AS scores`;
+  }
+
+  static metadataPairs(requests: string): string {
+    return `(SELECT requests.*, pair.key COLLATE "C" AS metadata_name, pair.value COLLATE "C" AS metadata_value
+      FROM ${requests} CROSS JOIN LATERAL json_each_text(${metadataWithoutNul}) AS pair) AS requests`;
+  }
+}
+
+/** The days, of those that requests may be of, whose requests are copied. */
+async function copiedDaysOf(
+  { filters: { at } }: AboutRequests,
+  days: FoundDays,
+): Promise<readonly Stretch[]> {
+  const { min = 0, max = 8.64e15 } = at;
+  const [first, last] = [Math.floor(min / dayMs), Math.floor(max / dayMs)];
+  return stretchesOf(await days.find('copied_days', validDays(clamped(first), clamped(last), 'requests')));
+}
+
+/** Looks up days of which there are rollups, or copies. */
+class FoundDays {
+  constructor(
+    readonly reader: StatementReader,
+    /** Tables that there are. */
+    readonly tables: Set<string>,
+  ) {}
+
+  /** `table`: without it there are none. */
+  async find(table: string, statement: string): Promise<readonly number[]> {
+    if (!this.tables.has(table)) {
+      const [row] = await this.reader.read<{ found: boolean }>(
+        `SELECT to_regclass('${table}') IS NOT NULL AS found`,
+        [],
+      );
+      if (row?.found !== true) return [];
+      this.tables.add(table);
+    }
+    const rows = await this.reader.read<{ day: number }>(statement, []);
+    return rows.map(({ day }) => Number(day));
+  }
+}
+
+/** What one question is put to. */
+class PostgresDatabase implements AnalyticsDatabase {
+  readonly #source: string;
+
+  constructor(
+    readonly reader: StatementReader,
+    readonly days: FoundDays,
+    /** Days whose requests are read from their copies. */
+    copied: readonly Stretch[],
+  ) {
+    this.#source = copied.length === 0 ? requests : requestsAndCopies(copied);
+  }
+
+  /** Feedback is looked up for each request: joined, it may be added up again for each, where PostgreSQL expects few requests. */
+  source(): string {
+    return this.#source;
+  }
+
+  scored(requests: string): string {
+    return PostgresAnalytics.scored(requests);
   }
 
   /** Of whole numbers that are not negative, as times are. */
@@ -106,17 +213,16 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return PostgresAnalytics.metadataPairs(requests);
   }
 
-  static metadataPairs(requests: string): string {
-    return `(SELECT requests.*, pair.key COLLATE "C" AS metadata_name, pair.value COLLATE "C" AS metadata_value
-      FROM ${requests} CROSS JOIN LATERAL json_each_text(${metadataWithoutNul}) AS pair) AS requests`;
-  }
-
   metadataValue(name: string, values: Placeholders): string {
     return `(${metadataWithoutNul} ->> ${values.add(name)}) COLLATE "C"`;
   }
 
   metadataHas(name: string, value: string, values: Placeholders): string {
-    return `${this.metadataValue(name, values)} = ${values.add(value)}`;
+    const hasValue = `${this.metadataValue(name, values)} = ${values.add(value)}`;
+    // Other characters may be escaped in the JSON.
+    if (!/^[\w .:/@+-]+$/.test(value)) return hasValue;
+    // Only where the text is found is the JSON read: to read that of each row takes ten times as long as all else.
+    return `strpos(metadata::text, ${values.add(`"${value}"`)}) > 0 AND ${hasValue}`;
   }
 
   usageKind(name: string): string {
@@ -128,30 +234,14 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   }
 
   async rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]> {
-    return this.#days('day_names', validDays(clamped(first), clamped(last), kind));
+    return this.days.find('day_names', validDays(clamped(first), clamped(last), kind));
   }
 
   async rolledWeeks(first: number, last: number): Promise<readonly number[]> {
-    return this.#days('rolled_weeks', validWeeks(clamped(first), clamped(last)));
-  }
-
-  /** `table`: without it there are none. */
-  async #days(table: string, statement: string): Promise<readonly number[]> {
-    if (!this.#found.has(table)) {
-      const [row] = await this.reader.read<{ found: boolean }>(
-        `SELECT to_regclass('${table}') IS NOT NULL AS found`,
-        [],
-      );
-      if (row?.found !== true) return [];
-      this.#found.add(table);
-    }
-    const rows = await this.reader.read<{ day: number }>(statement, []);
-    return rows.map(({ day }) => Number(day));
+    return this.days.find('rolled_weeks', validWeeks(clamped(first), clamped(last)));
   }
 
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {
     return this.reader.read<SelectedFigures>(statement, values);
   }
-
-  async close(): Promise<void> {}
 }

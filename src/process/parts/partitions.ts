@@ -3,15 +3,20 @@ import type { Base } from './base.js';
 import type { LedgerGiven } from './ledger.js';
 import type { SchedulesGiven } from './schedules.js';
 
+/** Requests of earlier days are copied for so long in one run: a ledger of an earlier version may have many. Milliseconds. */
+const copyingMs = 60_000;
+
 /** Partitions of a ledger in PostgreSQL: those of the next days are made, old ones dropped. Days that have ended are rolled up. */
 export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, void> = {
   name: 'partitions of the ledger',
   async start({ settings, sharedLedger, schedules, log }) {
     if (sharedLedger === null) return;
-    const { maintainPartitions } = await import('./shared-ledger.js');
+    const { copiesOf, maintainPartitions } = await import('./shared-ledger.js');
+    const copies = copiesOf(sharedLedger);
     schedules.add('rollups', async () => {
       const days = await sharedLedger.beforeExpiry();
       if (typeof days === 'number' && days > 0) log.info({ days }, 'Days of analytics were rolled up.');
+      await copies.copy(Date.now(), copyingMs);
     });
     schedules.add('partitions', () => maintainPartitions(sharedLedger, settings, Date.now(), log));
   },

@@ -1,6 +1,8 @@
 import type { Secret } from '../../common/access/secret.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Settings } from '../../common/settings/settings.js';
+import { PostgresAnalytics } from '../../control-plane/analytics/postgres.js';
+import { PostgresCopies } from '../../control-plane/analytics/rollups/postgres-copies.js';
 import { PostgresRollups } from '../../control-plane/analytics/rollups/postgres-rollups.js';
 import { LaterLedger, LedgerFailure } from '../../control-plane/ledger/postgres/failure.js';
 import { openPostgresLedger, type PostgresLedger } from '../../control-plane/ledger/postgres/ledger.js';
@@ -36,6 +38,8 @@ export async function openSharedLedger({
     makes: role === 'all',
     onProblem: (error) => log.warn({ err: error }, 'ledger'),
   });
+  const analytics = new PostgresAnalytics(ledger.statements);
+  ledger.reading.counter = (about) => analytics.count(about);
   const rollups = new PostgresRollups((work) => ledger.statements.apart(work));
   ledger.beforeExpiry = async () => {
     const days = await rollups.rollUp(Date.now());
@@ -80,6 +84,10 @@ async function prepared(ledger: PostgresLedger, dataDir: string, log: Logger): P
     log.warn({ err: error }, 'The ledger does not answer: rows wait in the journals until it does.');
   }
 }
+
+/** Copies requests of days that have ended: wide ranges with filters are read from these. */
+export const copiesOf = (ledger: PostgresLedger): PostgresCopies =>
+  new PostgresCopies((work) => ledger.statements.apart(work));
 
 /** Makes the partitions of the days to come and drops those whose time is over: the work of the schedule `partitions`. */
 export async function maintainPartitions(

@@ -1,18 +1,18 @@
 import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
+import {
+  dayOfPartition,
+  type InConnection,
+  rollupsLock,
+  transaction,
+  type WorkConnection,
+} from './postgres-work.js';
 import { clearDay, rollUpDay } from './roll-up.js';
 import { feedbackIndex, validDays } from './valid-days.js';
 import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
-/** A connection whose statements may take a minute. */
-export interface WorkConnection {
-  query<Row extends object>(text: string): Promise<{ readonly rows: readonly Row[] }>;
-}
-export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>) => Promise<T>;
-
 const text = 'text COLLATE "C"';
-const lock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
 
 const indexesOfValues = `CREATE INDEX day_values_day ON day_values (org, rolled_by, day);
   CREATE INDEX day_values_only_day ON day_values (day);
@@ -85,17 +85,11 @@ export class PostgresRollups {
   }
 }
 
-/** `exchanges_20261123`. */
-function dayOfPartition(name: string): number {
-  const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
-  return Date.UTC(Number(year), Number(month) - 1, Number(day)) / dayMs;
-}
-
 type Found = 'found' | 'has_values' | 'has_weeks' | 'has_index';
 
 async function prepare(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
-    await connection.query(`SELECT ${lock}`);
+    await connection.query(`SELECT ${rollupsLock}`);
     const { rows } = await connection.query<Readonly<Record<Found, boolean>>>(
       `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values,
         to_regclass('rolled_weeks') IS NOT NULL AS has_weeks,
@@ -141,19 +135,4 @@ async function rollUpOne(connection: WorkConnection, day: number): Promise<void>
     for (const statement of rollUpDay(day, source, `NOT ${isKept('requests')}`))
       await connection.query(statement);
   });
-}
-
-async function transaction(
-  connection: WorkConnection,
-  isolation: 'READ COMMITTED' | 'REPEATABLE READ',
-  work: () => Promise<void>,
-): Promise<void> {
-  await connection.query(`BEGIN ISOLATION LEVEL ${isolation}`);
-  try {
-    await work();
-    await connection.query('COMMIT');
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => {});
-    throw error;
-  }
 }

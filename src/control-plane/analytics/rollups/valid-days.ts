@@ -1,5 +1,6 @@
 import { dayMs } from '../buckets.js';
 import type { RolledKind } from '../statements/dialect.js';
+import { copiedDays } from './copied-requests.js';
 
 /** Changes of feedback that were committed later than their time suggests. Milliseconds. */
 const overlapMs = 10_000;
@@ -19,7 +20,8 @@ export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON fe
 /** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
 const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';
 
-/** The days whose cells are up to date. `first`, `last`: the requested days. */
-export const validDays = (first: number, last: number, kind: RolledKind): string =>
-  `SELECT day FROM rolled_days AS rolled WHERE day BETWEEN ${first} AND ${last}${kind === 'values' ? ` AND ${hasValues}` : ''}
+/** The days whose cells, or copies of requests, are up to date. `first`, `last`: the requested days. */
+export const validDays = (first: number, last: number, kind: RolledKind | 'requests'): string =>
+  `SELECT day FROM ${kind === 'requests' ? copiedDays : 'rolled_days'} AS rolled
+    WHERE day BETWEEN ${first} AND ${last}${kind === 'values' ? ` AND ${hasValues}` : ''}
     AND ${hasNoNewRows} AND ${hasNoNewFeedback} ORDER BY day`;

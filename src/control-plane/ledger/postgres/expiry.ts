@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
+import { copiesOfRequests } from './schema.js';
 
 /** Rows of one statement: its locks are short. */
 const sliceRows = 2000;
@@ -18,6 +19,9 @@ export class PostgresExpiry {
     if (rowsBefore !== null) {
       await slices(client, 'feedbacks', 'coalesce(row_at, created_at) < $1', [rowsBefore]);
     }
+    const { rows: copies } = await client.query<{ found: boolean }>(
+      `SELECT to_regclass('${copiesOfRequests}') IS NOT NULL AS found`,
+    );
     let deleted = 0;
     const known = new Set<string>();
     for (const { org, workspace, rowsBefore: rows, bodiesBefore: bodies } of workspaces) {
@@ -32,8 +36,14 @@ export class PostgresExpiry {
         known.add(key);
         if (before === null) continue;
         const where = `${of} AND ${time} >= $3 AND ${time} < $4`;
-        const gone = await slices(client, table, where, [org, workspace, this.#doneTo.get(key) ?? 0, before]);
-        if (table === 'exchanges') deleted += gone;
+        const values = [org, workspace, this.#doneTo.get(key) ?? 0, before];
+        const gone = await slices(client, table, where, values);
+        if (table === 'exchanges') {
+          deleted += gone;
+          // No one else writes them.
+          if (copies[0]?.found === true)
+            await client.query(`DELETE FROM ${copiesOfRequests} WHERE ${where}`, values);
+        }
         this.#doneTo.set(key, before);
       }
     }

@@ -83,7 +83,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly statements: Pick<LedgerConnections, 'read' | 'apart'>;
   /** Runs before rows are deleted whose time is over. */
   beforeExpiry: () => Promise<unknown> = async () => {};
-  readonly #reading: LedgerReading;
+  readonly reading: LedgerReading;
   readonly #lines = new PackedLines();
   readonly #known = new KnownBudgets();
   readonly #lostCommits = new LostCommits();
@@ -105,7 +105,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     this.node = options.node;
     this.#connections = connections;
     this.statements = connections;
-    this.#reading = new LedgerReading(connections);
+    this.reading = new LedgerReading(connections);
     const database: BudgetDatabase = {
       language: postgresLanguage,
       read: async <Row>(statement: string, parameters: readonly unknown[]) =>
@@ -364,29 +364,29 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   }
 
   recent(filter: LedgerFilter): Promise<LedgerPage> {
-    return this.#reading.recent(filter);
+    return this.reading.recent(filter);
   }
 
   page(query: LogQuery): Promise<LogPage> {
-    return this.#reading.page(query);
+    return this.reading.page(query);
   }
 
   follow(following: LogFollowing): Promise<LedgerPage> {
-    return this.#reading.follow(following);
+    return this.reading.follow(following);
   }
 
-  readonly times = () => this.#reading.times();
+  readonly times = () => this.reading.times();
 
   changes(after: string, limit: number): ReturnType<LedgerReading['changes']> {
-    return this.#reading.changes(after, limit);
+    return this.reading.changes(after, limit);
   }
 
   get(org: string, id: string): Promise<LedgerRow | null> {
-    return this.#reading.get(org, id);
+    return this.reading.get(org, id);
   }
 
-  readonly bodies = (org: string, id: string) => this.#reading.bodies(org, id);
-  readonly allBodies = (org: string, id: string) => this.#reading.allBodies(org, id);
+  readonly bodies = (org: string, id: string) => this.reading.bodies(org, id);
+  readonly allBodies = (org: string, id: string) => this.reading.allBodies(org, id);
 
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {
     return postgresUsage(this.#connections, filter);

@@ -159,7 +159,7 @@ export const dayStart = (day: number): number => day * dayMs;
 const partitioned = ['exchanges', 'exchange_bodies'] as const;
 type Partitioned = (typeof partitioned)[number];
 
-const nameOf = (table: Partitioned, day: number): string =>
+const nameOf = (table: Partitioned | Dropped, day: number): string =>
   `${table}_${new Date(dayStart(day)).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 /** An id is of one day, since the time of its row never changes. Two rows of one id are refused there. */
@@ -232,10 +232,15 @@ interface DayTable {
   readonly isPending: boolean;
 }
 
+/** Copies of requests that analytics makes: they are dropped with the requests. */
+export const copiesOfRequests = 'copied_requests';
+const dropped = [...partitioned, copiesOfRequests] as const;
+type Dropped = (typeof dropped)[number];
+
 /** Drops what has passed its time. `client`: of a connection whose statements may take long. */
 export async function dropDays(client: Client, retention: Retention): Promise<DroppedPartitions> {
   const names: string[] = [];
-  for (const table of partitioned) {
+  for (const table of dropped) {
     const { rows } = await client.query<DayTable>(
       `SELECT c.relname AS name, pg_total_relation_size(c.oid)::text AS bytes, i.inhrelid IS NOT NULL AS "isAttached",
         coalesce(i.inhdetachpending, false) AS "isPending"
@@ -257,19 +262,19 @@ export async function dropDays(client: Client, retention: Retention): Promise<Dr
 const latest = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.max(one, other);
 
-function toDrop(table: Partitioned, rows: readonly DayTable[], retention: Retention): readonly DayTable[] {
+function toDrop(table: Dropped, rows: readonly DayTable[], retention: Retention): readonly DayTable[] {
   const { rowsBefore, bodiesBefore, bodiesBytes, today } = retention;
-  const before = table === 'exchanges' ? rowsBefore : latest(rowsBefore, bodiesBefore);
+  const before = table === 'exchange_bodies' ? latest(rowsBefore, bodiesBefore) : rowsBefore;
   const limit = before === null ? '' : nameOf(table, before);
   const old = rows.filter(({ name }) => name < limit);
-  if (table === 'exchanges') return old;
+  if (table !== 'exchange_bodies') return old;
   let total = rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
-  const dropped: DayTable[] = [];
+  const chosen: DayTable[] = [];
   for (const row of rows) {
     const isTooMuch = total > bodiesBytes && row.name < nameOf(table, today);
     if (!isTooMuch && !old.includes(row)) continue;
     total -= Number(row.bytes);
-    dropped.push(row);
+    chosen.push(row);
   }
-  return dropped;
+  return chosen;
 }

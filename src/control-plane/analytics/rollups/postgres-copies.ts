@@ -1,0 +1,75 @@
+import { dayMs } from '../buckets.js';
+import { PostgresAnalytics } from '../postgres.js';
+import { copyDay, copyOf, createCopies, createCopy } from './copied-requests.js';
+import {
+  dayOfPartition,
+  type InConnection,
+  rollupsLock,
+  transaction,
+  type WorkConnection,
+} from './postgres-work.js';
+import { feedbackIndex, validDays } from './valid-days.js';
+
+/** Copies the requests of days that have ended: again where they have changed. */
+export class PostgresCopies {
+  #isPrepared = false;
+
+  constructor(readonly inConnection: InConnection) {}
+
+  /** Newest days first, for about `limitMs`. Resolves with how many days were copied. */
+  copy(now: number, limitMs: number): Promise<number> {
+    const end = performance.now() + limitMs;
+    return this.inConnection(async (connection) => {
+      if (!this.#isPrepared) await prepare(connection);
+      this.#isPrepared = true;
+      const today = Math.floor(now / dayMs);
+      const valid = await connection.query<{ day: number }>(validDays(0, today, 'requests'));
+      const done = new Set(valid.rows.map(({ day }) => day));
+      const days = (await partitionsOf(connection, 'exchanges'))
+        .map(dayOfPartition)
+        .filter((day) => day < today && !done.has(day))
+        .sort((a, b) => b - a);
+      const partitions = new Set(await partitionsOf(connection, 'copied_requests'));
+      let copied = 0;
+      for (const day of days) {
+        if (performance.now() > end) break;
+        await copyOne(connection, day, partitions.has(copyOf(day)));
+        copied++;
+      }
+      return copied;
+    });
+  }
+}
+
+async function partitionsOf(connection: WorkConnection, table: string): Promise<readonly string[]> {
+  const { rows } = await connection.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = '${table}'::regclass`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function prepare(connection: WorkConnection): Promise<void> {
+  await transaction(connection, 'READ COMMITTED', async () => {
+    await connection.query(`SELECT ${rollupsLock}`);
+    const { rows } = await connection.query<{ found: boolean; has_index: boolean }>(
+      `SELECT to_regclass('copied_days') IS NOT NULL AS found, to_regclass('feedbacks_row_day') IS NOT NULL AS has_index
+        FROM pg_class LIMIT 1`,
+    );
+    if (rows[0]?.found !== true) await connection.query(createCopies);
+    if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
+  });
+}
+
+/** All of it or nothing. Another node that copies the same day at the same time has this one fail, and it is done all the same. */
+async function copyOne(connection: WorkConnection, day: number, hasPartition: boolean): Promise<void> {
+  if (!hasPartition)
+    await transaction(connection, 'READ COMMITTED', async () => {
+      await connection.query(createCopy(day));
+    });
+  await transaction(connection, 'REPEATABLE READ', async () => {
+    for (const statement of copyDay(day, PostgresAnalytics.sourceOf)) await connection.query(statement);
+  });
+  // Before the server's own maintenance does it, plans would take the rows for few, and rows could not be counted in the index alone.
+  await connection.query(`VACUUM (ANALYZE) ${copyOf(day)}`);
+}

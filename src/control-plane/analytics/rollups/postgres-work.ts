@@ -1,0 +1,31 @@
+import { dayMs } from '../buckets.js';
+
+/** A connection whose statements may take a minute. */
+export interface WorkConnection {
+  query<Row extends object>(text: string): Promise<{ readonly rows: readonly Row[] }>;
+}
+export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>) => Promise<T>;
+
+/** Held by what makes tables of rollups. */
+export const rollupsLock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
+
+/** `exchanges_20261123`. */
+export function dayOfPartition(name: string): number {
+  const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+  return Date.UTC(Number(year), Number(month) - 1, Number(day)) / dayMs;
+}
+
+export async function transaction(
+  connection: WorkConnection,
+  isolation: 'READ COMMITTED' | 'REPEATABLE READ',
+  work: () => Promise<void>,
+): Promise<void> {
+  await connection.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+  try {
+    await work();
+    await connection.query('COMMIT');
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
