@@ -32,7 +32,7 @@ export interface ReadJson {
 const cloneTokens = 20_000;
 
 /** A provider's tool calls may be nested deeply, but each level takes a call of the parser. */
-const answerCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY };
+const answerCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY, maxMembers: 50_000 };
 
 /** Runs in a worker thread: parses and checks a body. */
 export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult {

@@ -5,6 +5,7 @@ import type { GuardrailRules } from '../../src/common/core/guardrail.js';
 import type { Target } from '../../src/common/core/target.js';
 import { isJsonObject, parseJson } from '../../src/common/json/json.js';
 import { jsonBytes } from '../../src/common/json/json-bytes.js';
+import { isQuick } from '../../src/common/json/json-scan.js';
 import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import type { TextPiece, TextResult } from '../../src/common/plugin-host/texts/text-piece.js';
@@ -261,7 +262,7 @@ export class GuardedExchange implements Judge {
   }
 
   async #read(body: Buffer): Promise<JsonObject | null> {
-    if (body.length > parseAtMost) return this.parts.host.readLarge(body);
+    if (body.length > parseAtMost || !isQuick(body)) return this.parts.host.readLarge(body);
     try {
       const json = parseJson(body.toString('utf8'));
       return isJsonObject(json) ? json : null;

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,6 +7,7 @@ import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type ClientApi, clientApis } from '../support/client-apis.js';
 import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
+import { longestTurn } from '../support/longest-turn.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** Milliseconds that one turn of a data worker's event loop may take. */
@@ -114,19 +114,6 @@ describe('a chat body of 5 MB through a running gateway', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Milliseconds of the longest turn since this was asked last. */
-  function longestTurn(): Promise<number> {
-    return new Promise((done, failed) => {
-      let text = '';
-      connect(probe)
-        .on('data', (piece) => {
-          text += piece.toString();
-        })
-        .on('end', () => done(Number(text)))
-        .on('error', failed);
-    });
-  }
-
   const slugs = ['openai', 'mistral', 'anthropic', 'gemini', 'cohere', 'bedrock'];
   const modelOf = (slug: string): string =>
     slug === 'bedrock' ? 'us.anthropic.claude-sonnet-4-5-20250929-v1:0' : 'some-model';
@@ -146,7 +133,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
     expect(body.length).to.be.greaterThan(size - 100_000);
     let best = Number.POSITIVE_INFINITY;
     for (let i = 0; i < 5 && best >= most; i++) {
-      await longestTurn();
+      await longestTurn(probe);
       const answer = await fetch(
         gateway.url + api.path(stream).replace('some-model', encodeURIComponent(model)),
         {
@@ -162,7 +149,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
       const text = await answer.text();
       expect(answer.status, text.slice(0, 300)).to.equal(200);
       check(text);
-      best = Math.min(best, await longestTurn());
+      best = Math.min(best, await longestTurn(probe));
     }
     return best;
   }
@@ -223,7 +210,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
       this.timeout(20_000);
       let best = Number.POSITIVE_INFINITY;
       for (let i = 0; i < 5 && best >= most; i++) {
-        await longestTurn();
+        await longestTurn(probe);
         const answer = await fetch(`${gateway.url}/v1/embeddings`, {
           method: 'POST',
           headers: {
@@ -240,7 +227,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
         const text = await answer.text();
         expect(answer.status, text.slice(0, 300)).to.equal(200);
         expect(text.length).to.be.greaterThan(1_000_000);
-        best = Math.min(best, await longestTurn());
+        best = Math.min(best, await longestTurn(probe));
       }
       expectWithinMs(best, most);
     });

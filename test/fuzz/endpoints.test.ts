@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { passthroughPath } from '../../src/data-plane/endpoints/paths/passthrough-path.js';
-import { readBody } from '../../src/data-plane/endpoints/read-body.js';
 import { chatRules } from '../../src/data-plane/endpoints/rules/chat-rules.js';
 import {
   completionRules,
@@ -10,6 +9,7 @@ import {
   moderationRules,
 } from '../../src/data-plane/endpoints/rules/text-rules.js';
 import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
+import { readBody } from '../support/read-body.js';
 
 /** Runs `run`; a GatewayError is fine, anything else is a bug. */
 function refused(run: () => unknown): GatewayError | null {

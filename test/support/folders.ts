@@ -134,6 +134,7 @@ export const folders: readonly Folder[] = [
     holds: 'paths, and the rules for their bodies',
     imports: [
       'proto',
+      'src/common/bytes',
       'src/common/core',
       'src/common/json',
       'src/common/http',
@@ -217,7 +218,7 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/data-plane/journal',
     holds: 'the records of requests on their way to the disk; token counts',
-    imports: ['src/common/core', 'src/common/ledger', 'src/common/threads', 'workers'],
+    imports: ['src/common/bytes', 'src/common/core', 'src/common/ledger', 'src/common/threads', 'workers'],
   },
   {
     path: 'src/control-plane/administration',

@@ -1,10 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Awaitable } from '../../src/common/core/directory.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { parseJson, stringifyJson } from '../../src/common/json/json.js';
 import { type BodyReader, createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
 import { parseInSlices } from '../../src/data-plane/endpoints/parse-slices.js';
+import { checkBodyHeaders, type ReadBody, readQuickly } from '../../src/data-plane/endpoints/read-body.js';
 import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -13,9 +15,9 @@ const json = ['content-type', 'application/json'];
 
 /** A chat body of about `megabytes`: many short messages, or one long image. */
 const dense = (megabytes: number, last: object = { role: 'user', content: 'bye' }): Buffer => {
-  const messages: object[] = Array(megabytes * 15_000).fill({
+  const messages: object[] = Array(megabytes * 6000).fill({
     role: 'user',
-    content: 'hello there, how are you today? ok',
+    content: 'hello there, how are you today? ok'.repeat(4),
   });
   return Buffer.from(JSON.stringify({ model: 'm', seed: 7, stream: true, messages: [...messages, last] }));
 };
@@ -37,6 +39,12 @@ const image = (megabytes: number): Buffer =>
     }),
   );
 
+/** As a request's body is read. */
+function readBody(reader: BodyReader, headers: readonly string[], bytes: Buffer): Awaitable<ReadBody> {
+  checkBodyHeaders([...headers]);
+  return readQuickly(chat.name, bytes) ?? reader.readLong(chat, bytes);
+}
+
 describe('body reader', () => {
   let reader: BodyReader;
   beforeEach(() => {
@@ -45,8 +53,24 @@ describe('body reader', () => {
   afterEach(() => reader.close());
 
   it('answers at once for what is small or holds few values', () => {
-    expect(reader.read(chat, json, dense(1))).not.to.be.instanceOf(Promise);
-    expect(reader.read(chat, json, image(1))).not.to.be.instanceOf(Promise);
+    expect(readBody(reader, json, dense(0.25))).not.to.be.instanceOf(Promise);
+    expect(readBody(reader, json, image(1))).not.to.be.instanceOf(Promise);
+  });
+
+  it('leaves what is small and holds many values to another thread', async () => {
+    // Each took 25 to 80 ms of the event loop.
+    const lists = [
+      Array(90_000).fill('1e5').join(),
+      Array(50_000).fill('123456789012345678').join(),
+      Array.from({ length: 20_000 }, (_, i) => `{"k${i}":1}`).join(),
+    ];
+    for (const list of lists) {
+      const body = Buffer.from(`{"model":"m","messages":[{"role":"user","content":"x"}],"foo":[${list}]}`);
+      expect(body.length).to.be.below(1_000_000);
+      const read = readBody(reader, json, body);
+      expect(read).to.be.instanceOf(Promise);
+      expect(stringifyJson((await read).json) === stringifyJson(parseJson(body.toString()))).to.equal(true);
+    }
   });
 
   it('reads a long image to the same as JSON.parse, odd keys and big numbers included', async () => {
@@ -55,7 +79,7 @@ describe('body reader', () => {
       '"seed":9223372036854775807',
     ]) {
       const text = image(8).toString().replace('{', `{${more},`);
-      const read = reader.read(chat, json, Buffer.from(text));
+      const read = readBody(reader, json, Buffer.from(text));
       expect(read).to.be.instanceOf(Promise);
       const { json: body } = await read;
       expect(stringifyJson(body) === stringifyJson(parseJson(text)), more).to.equal(true);
@@ -65,7 +89,7 @@ describe('body reader', () => {
 
   it('reads a long dense body to the same as JSON.parse', async () => {
     const bytes = dense(4);
-    const read = reader.read(chat, json, bytes);
+    const read = readBody(reader, json, bytes);
     expect(read).to.be.instanceOf(Promise);
     const { json: body, model, stream } = await read;
     expect({ model, stream }).to.deep.equal({ model: 'm', stream: true });
@@ -124,7 +148,7 @@ describe('body reader', () => {
     await reader.close();
     reader = createBodyReader({ deadlineMs: 5 });
     expect(await reader.readAnswer(image(2))).to.have.property('model', 'm');
-    const slow = codeOf(reader.read(chat, json, dense(9)));
+    const slow = codeOf(readBody(reader, json, dense(9)));
     const waiting = reader.readAnswer(image(2));
     expect(await slow).to.equal('overloaded');
     expect(await waiting).to.have.property('model', 'm');
@@ -143,12 +167,12 @@ describe('body reader', () => {
 
   it('refuses with the same errors from the worker', async () => {
     const cases: [Buffer, string, string | null][] = [
-      [dense(4, { role: 'robot' }), 'invalid_request', 'messages[60000].role'],
+      [dense(4, { role: 'robot' }), 'invalid_request', 'messages[24000].role'],
       [dense(4).subarray(0, -1), 'body_malformed', null],
       [Buffer.concat([dense(4).subarray(0, -2), Buffer.from([0xff, 0x5d, 0x7d])]), 'body_malformed', null],
     ];
     for (const [bytes, code, param] of cases) {
-      const thrown = await Promise.resolve(reader.read(chat, json, bytes)).then(
+      const thrown = await Promise.resolve(readBody(reader, json, bytes)).then(
         () => null,
         (error: unknown) => error,
       );
@@ -158,15 +182,28 @@ describe('body reader', () => {
   });
 
   it('refuses by headers at once, and by the caps', async () => {
-    expect(() => reader.read(chat, ['content-type', 'text/plain'], dense(4))).to.throw(
+    expect(() => readBody(reader, ['content-type', 'text/plain'], dense(4))).to.throw(
       GatewayError,
       'content-type',
     );
     for (const [body, words] of [
       [Buffer.alloc(9_000_000, '['), 'deeper'],
       [Buffer.from(`{"a":[${'1,'.repeat(2_000_000)}1]}`), 'too many'],
+      [
+        Buffer.from(`{"a":{${Array.from({ length: 10_001 }, (_, i) => `"${i}":1`).join()}}}`),
+        '10000 members',
+      ],
+      [Buffer.from(`{"a":0.${'1'.repeat(1000)}}`), '1000 characters'],
+      [
+        Buffer.from(
+          `{"messages":[],"model":"m",${Array.from({ length: 1000 }, (_, i) => `"${i}":1`).join()}}`,
+        ),
+        '1000 members',
+      ],
     ] as const) {
-      const thrown = await Promise.resolve(reader.read(chat, json, body)).catch((error: unknown) => error);
+      const thrown = await Promise.resolve()
+        .then(() => readBody(reader, json, body))
+        .catch((error: unknown) => error);
       expect(thrown).to.be.instanceOf(GatewayError).with.property('message').that.contains(words);
     }
   });
@@ -175,9 +212,7 @@ describe('body reader', () => {
     const small = createBodyReader({ maxQueue: 1 });
     try {
       const bytes = dense(2);
-      const results = await Promise.allSettled(
-        Array.from({ length: 6 }, () => small.read(chat, json, bytes)),
-      );
+      const results = await Promise.allSettled(Array.from({ length: 6 }, () => readBody(small, json, bytes)));
       const refused = results
         .filter((one) => one.status === 'rejected')
         .map((one) => (one.reason as GatewayError).code);
@@ -194,7 +229,7 @@ describe('body reader', () => {
   ] as const) {
     it(`keeps the event loop turning while a ${kind} body of nine megabytes is read`, async () => {
       const bytes = make(9);
-      await reader.read(chat, json, dense(2));
+      await readBody(reader, json, dense(2));
       const delay = monitorEventLoopDelay({ resolution: 1 });
       let best = Number.POSITIVE_INFINITY;
       // The best of a few: who waits for the processor is not held up by this.
@@ -202,7 +237,7 @@ describe('body reader', () => {
         delay.enable();
         await new Promise((wait) => setTimeout(wait, 20));
         delay.reset();
-        const read = await reader.read(chat, json, bytes);
+        const read = await readBody(reader, json, bytes);
         await new Promise((wait) => setTimeout(wait, 5));
         delay.disable();
         expect(read.model).to.equal('m');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Endpoint, EndpointName } from '../../src/common/core/endpoint.js';
 import { GatewayError } from '../../src/common/core/errors.js';
-import { readBody } from '../../src/data-plane/endpoints/read-body.js';
 import { endpoints } from '../../src/data-plane/endpoints/table.js';
+import { readBody } from '../support/read-body.js';
 
 const endpoint = (name: EndpointName): Endpoint => endpoints.find((one) => one.name === name)!;
 const json = ['content-type', 'application/json'];

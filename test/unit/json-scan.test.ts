@@ -4,7 +4,7 @@ import { quickest } from '../support/quickest.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 const scan = (text: string, maxDepth = 64, maxTokens = 1000) =>
-  scanJson(Buffer.from(text), { maxDepth, maxTokens });
+  scanJson(Buffer.from(text), { maxDepth, maxTokens, maxMembers: 10 });
 
 describe('json-scan', () => {
   it('allows 64 levels and refuses the 65th', () => {
@@ -37,10 +37,24 @@ describe('json-scan', () => {
     expect(scan(`[${'1,'.repeat(1000)}1]`).problem).to.contain('1000');
   });
 
-  it('grants 100,000 tokens a MiB, and as many to a small text', () => {
+  it('counts the members of each object for itself', () => {
+    const object = (n: number): string => `{${Array.from({ length: n }, (_, i) => `"${i}":[]`).join()}}`;
+    expect(scan(`[${object(10)},{"a":${object(10)},"b":${object(9)}}]`).problem).to.equal(null);
+    for (const text of [object(11), `{"a":${object(11)}}`, object(10).replace('[]', object(11))])
+      expect(scan(text).problem, text).to.contain('more than 10 members');
+  });
+
+  it('refuses a number of more than 1000 characters', () => {
+    expect(scan(`[${'1'.repeat(1000)}]`).problem).to.equal(null);
+    for (const number of ['1'.repeat(1001), `0.${'1'.repeat(1000)}`, `1e${'0'.repeat(1000)}`])
+      expect(scan(`[${number}]`).problem).to.contain('1000 characters');
+  });
+
+  it('grants 100,000 tokens a MiB, as many to a small text, and 320,000 at most', () => {
     expect(jsonCaps(10).maxTokens).to.equal(100_000);
     expect(jsonCaps(1 << 20).maxTokens).to.equal(100_000);
-    expect(jsonCaps(10 << 20).maxTokens).to.equal(1_000_000);
+    expect(jsonCaps(3 << 20).maxTokens).to.equal(300_000);
+    expect(jsonCaps(10 << 20).maxTokens).to.equal(320_000);
   });
 
   it('sees numbers that a double may not hold', () => {

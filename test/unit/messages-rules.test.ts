@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../src/common/core/errors.js';
-import { readBody } from '../../src/data-plane/endpoints/read-body.js';
 import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
+import { readBody } from '../support/read-body.js';
 
 const messages = findEndpoint('POST', '/v1/messages');
 const counting = findEndpoint('POST', '/v1/messages/count_tokens');

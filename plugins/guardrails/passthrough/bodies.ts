@@ -4,6 +4,7 @@ import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
 import { getHeader, type HeaderList } from '../../../src/common/http/headers.js';
 import { isJsonObject, parseJson } from '../../../src/common/json/json.js';
 import { jsonBytes } from '../../../src/common/json/json-bytes.js';
+import { isQuick } from '../../../src/common/json/json-scan.js';
 import { writeJsonInSlices } from '../../../src/common/json/json-slices.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import type { CheckPhase } from '../check.js';
@@ -99,7 +100,7 @@ export class PassthroughBodies {
   }
 
   async #read(bytes: Buffer): Promise<JsonObject | null> {
-    if (bytes.length > parseAtMost) return this.host.readLarge(bytes);
+    if (bytes.length > parseAtMost || !isQuick(bytes)) return this.host.readLarge(bytes);
     try {
       const json = parseJson(bytes.toString('utf8'));
       return isJsonObject(json) ? json : null;

@@ -148,6 +148,13 @@ export interface ErrorDetail {
   cause?: unknown;
 }
 
+/** Characters. Both may quote what a client or a provider sent, of any length. */
+const longestMessage = 8192;
+const longestParam = 512;
+
+const bounded = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text;
+
 /** The one error type. `message` is public; `cause` is only logged. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -160,10 +167,13 @@ export class GatewayError extends Error {
   readonly #type: string | null;
 
   constructor(code: ErrorCode, message: string, detail?: ErrorDetail) {
-    super(message, detail?.cause === undefined ? undefined : { cause: detail.cause });
+    super(
+      bounded(message, longestMessage),
+      detail?.cause === undefined ? undefined : { cause: detail.cause },
+    );
     this.name = 'GatewayError';
     this.code = code;
-    this.param = detail?.param ?? null;
+    this.param = detail?.param == null ? null : bounded(detail.param, longestParam);
     this.errors = detail?.errors ?? null;
     this.retryAfterMs = detail?.retryAfterMs ?? null;
     this.isReported = detail?.isReported ?? false;

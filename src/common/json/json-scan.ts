@@ -2,6 +2,8 @@
 export interface JsonCaps {
   readonly maxDepth: number;
   readonly maxTokens: number;
+  /** Members of one object. */
+  readonly maxMembers: number;
 }
 
 /** What one pass over a JSON text found out. */
@@ -16,39 +18,73 @@ export interface JsonScan {
 
 const maxDepth = 64;
 const tokensPerMiB = 100_000;
+/** V8 copies the whole table of a growing object in one step, and each copy of such an object takes as long: 9 ms for these. */
+const maxMembers = 10_000;
 
-/** Depth 64; 100,000 tokens a MiB, and no less than that for a small text. */
+/** Characters. Comparing a number with the nearest double takes time that grows with its digits. */
+const longestNumber = 1000;
+/** No matter how long the text: an embedding request of OpenAI's has at most 300,000 tokens. */
+const mostTokens = 320_000;
+
+/** Depth 64; 10,000 members an object; 100,000 tokens a MiB, no less than that for a small text, at most 320,000. */
 export function jsonCaps(length: number): JsonCaps {
-  return { maxDepth, maxTokens: Math.max(tokensPerMiB, Math.floor((length * tokensPerMiB) / 1_048_576)) };
+  const perLength = Math.floor((length * tokensPerMiB) / 1_048_576);
+  const maxTokens = Math.min(mostTokens, Math.max(tokensPerMiB, perLength));
+  return { maxDepth, maxTokens, maxMembers };
 }
 
 /** Up to this length the caps are the same. */
 const smallBytes = 1_048_576;
 const smallCaps = jsonCaps(0);
 
+/** What parsing a value costs, as so many bytes of plain text: at worst half a microsecond, and twice that where digits are kept. */
+const valueBytes = 64;
+/** The cost, as bytes of plain text, of what may be parsed in one turn of the event loop: at worst 12 ms. */
+export const quickCost = 1.5 * 1024 * 1024;
+
+/** The cost of parsing a scanned text, as bytes of plain text. */
+export const parseCost = (length: number, { tokens, bigNumbers }: JsonScan): number =>
+  length + tokens * valueBytes * (bigNumbers ? 2 : 1);
+
+/** Can this JSON text be parsed in one turn of the event loop, whatever is in it? */
+export const isQuick = (bytes: Uint8Array, most = quickCost): boolean =>
+  bytes.length <= certainlyQuickBytes ||
+  (bytes.length <= most && parseCost(bytes.length, scanJson(bytes)) <= most);
+
+/** No text of this length costs more, even if each byte began a value. */
+export const certainlyQuickBytes = 8 * 1024;
+
 const quote = 1;
 const open = 2;
 const close = 3;
 const separator = 4;
 const digit = 5;
+const colon = 6;
 /** What a byte outside a string begins; 0: nothing that counts. */
 const kinds = new Uint8Array(256);
 kinds[0x22] = quote;
 kinds[0x5b] = kinds[0x7b] = open;
 kinds[0x5d] = kinds[0x7d] = close;
-kinds[0x2c] = kinds[0x3a] = separator;
+kinds[0x2c] = separator;
+kinds[0x3a] = colon;
 for (let byte = 0x30; byte <= 0x39; byte++) kinds[byte] = digit;
 
 /** From here on a string is skipped by the native search, whose call costs as much as about this many bytes of the loop. */
 const longString = 96;
 
+/** Members of the object that is open at each depth; it grows to the deepest cap. */
+let members = new Uint32Array(maxDepth + 1);
+
 /**
- * Counts depth and tokens of a JSON text, in one loop. It does not check whether the text is valid:
+ * Counts depth, members and tokens of a JSON text, in one loop. It does not check whether the text is valid:
  * JSON.parse does. It checks whether JSON.parse is affordable.
  */
 export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
   const { length } = bytes;
   const caps = given ?? (length <= smallBytes ? smallCaps : jsonCaps(length));
+  if (members.length <= caps.maxDepth) members = new Uint32Array(caps.maxDepth + 1);
+  const counts = members;
+  counts[0] = 0;
   let depth = 0;
   let tokens = 0;
   let bigNumbers = false;
@@ -79,6 +115,7 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
         if (++depth > caps.maxDepth) {
           return { problem: `nests deeper than ${caps.maxDepth} levels`, bigNumbers, tokens };
         }
+        counts[depth] = 0;
         break;
       case close:
         depth--;
@@ -86,7 +123,14 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
       case separator:
         tokens++;
         break;
+      case colon:
+        tokens++;
+        if (++counts[depth]! > caps.maxMembers) {
+          return { problem: `has an object of more than ${caps.maxMembers} members`, bigNumbers, tokens };
+        }
+        break;
       case digit: {
+        const start = i;
         let digits = 0;
         let byte = bytes[i]!;
         for (;;) {
@@ -96,13 +140,17 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
           if (++i >= length) break;
           byte = bytes[i]!;
         }
-        if (digits >= 16) bigNumbers = true;
+        if (digits >= 16) {
+          bigNumbers = true;
+          if (i - start > longestNumber) {
+            return { problem: `has a number of more than ${longestNumber} characters`, bigNumbers, tokens };
+          }
+        }
         i--;
         break;
       }
     }
   }
-  const problem =
-    tokens > caps.maxTokens ? `has more than ${caps.maxTokens} values, too many for its size` : null;
+  const problem = tokens > caps.maxTokens ? `has more than ${caps.maxTokens} values, too many` : null;
   return { problem, bigNumbers, tokens };
 }

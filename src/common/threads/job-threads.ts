@@ -82,12 +82,12 @@ export class JobThreads {
    * Runs a job in its turn. `job`: called when a thread is free. `deadlineMs`: from now to the result; a job that still
    * runs then is ended with its thread. Rejects then, if the thread is lost, or if this is closed.
    */
-  async runInTurn(deadlineMs: number, job: () => Job): Promise<unknown> {
+  async runInTurn(deadlineMs: number, job: () => Job | Promise<Job>): Promise<unknown> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), deadlineMs);
     try {
       const done = await this.inTurn(deadlineMs, async () => ({
-        result: await this.run(job(), deadline.signal),
+        result: await this.run(await job(), deadline.signal),
       }));
       if (done === null) throw new Error(`No thread was free for the job within ${deadlineMs} ms.`);
       return done.result;

@@ -1,21 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ReadJson, ReadResult, ReadTask, readLargeAnswer } from '../../../workers/read-large-body.js';
-import type { Awaitable } from '../../common/core/directory.js';
+import { copyInTurns } from '../../common/bytes/copy-in-turns.js';
 import type { Endpoint } from '../../common/core/endpoint.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { JsonObject } from '../../common/core/exchange.js';
-import type { HeaderList } from '../../common/http/headers.js';
 import { JobThreads, threadModule } from '../../common/threads/job-threads.js';
 import { parseInSlices } from './parse-slices.js';
-import {
-  answerText,
-  checkBodyHeaders,
-  type ReadBody,
-  scanBody,
-  smallBytes,
-  summarise,
-  understand,
-} from './read-body.js';
+import { answerText, type ReadBody, summarise } from './read-body.js';
 
 export interface BodyReaderOptions {
   /** Bodies in the worker thread or waiting for it; more are refused. */
@@ -27,8 +18,8 @@ export interface BodyReaderOptions {
 }
 
 export interface BodyReader {
-  /** Reads and checks the body of an endpoint that parses it; `readBody` does it at once for `smallBytes`. */
-  read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
+  /** Reads and checks a body that `readQuickly` has left, in another thread. Rejects with the error for the client. */
+  readLong(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody>;
   /**
    * A provider's answer that is too large to be parsed where it arrives. null: it is no JSON object. Rejects with
    * `overloaded` if it was not read in time, or needs too much memory.
@@ -37,12 +28,8 @@ export interface BodyReader {
   close(): Promise<void>;
 }
 
-/** Smaller bodies with few values are parsed directly too: at most 7 ms for the characters and 5 ms for the values. */
-const mediumBytes = 2 * smallBytes;
-const mediumTokens = 100_000;
-
 /**
- * Reads bodies without blocking the event loop. Large ones are parsed and checked in a worker thread, which starts
+ * Reads bodies without blocking the event loop. Large ones and those of many values are parsed and checked in a worker thread, which starts
  * with the first of them. Their content comes back by structured clone where that is cheap (few values, long
  * strings: images), else it is parsed again here, in slices.
  */
@@ -78,8 +65,8 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
     if (inWorker >= maxQueue) throw overloaded();
     inWorker++;
     try {
-      return (await threads.runInTurn(deadlineMs, () => {
-        const copy = new Uint8Array(bytes);
+      return (await threads.runInTurn(deadlineMs, async () => {
+        const copy = await copyInTurns(bytes);
         const task: ReadTask = { endpoint: endpoint.name, bytes: copy };
         return { task, transfer: [copy.buffer] };
       })) as ReadResult;
@@ -90,7 +77,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
     }
   }
 
-  async function readLarge(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody> {
+  async function readLong(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody> {
     const result = await askWorker(endpoint, bytes);
     if (result.code !== null) {
       const { code, message, param } = result;
@@ -100,19 +87,12 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
   }
 
   return {
-    read(endpoint, headers, bytes) {
-      checkBodyHeaders(headers);
-      if (bytes.length <= mediumBytes) {
-        const { tokens, bigNumbers } = scanBody(bytes);
-        if (tokens <= mediumTokens) return understand(endpoint.name, bytes, bigNumbers);
-      }
-      return readLarge(endpoint, bytes);
-    },
+    readLong,
     async readAnswer(bytes) {
       // The answer has been paid for: it waits for its turn, however many others do.
       const result = (await threads
-        .runInTurn(answerDeadlineMs, () => {
-          const copy = new Uint8Array(bytes);
+        .runInTurn(answerDeadlineMs, async () => {
+          const copy = await copyInTurns(bytes);
           return { task: copy, name: 'readLargeAnswer', transfer: [copy.buffer] };
         })
         .catch((cause: unknown) => {

@@ -1,10 +1,16 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { Endpoint, EndpointName } from '../../common/core/endpoint.js';
+import type { EndpointName } from '../../common/core/endpoint.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { JsonObject } from '../../common/core/exchange.js';
 import { getHeader, type HeaderList } from '../../common/http/headers.js';
 import { isJsonObject, type JsonValue, parseJson } from '../../common/json/json.js';
-import { type JsonScan, scanJson } from '../../common/json/json-scan.js';
+import {
+  certainlyQuickBytes,
+  type JsonScan,
+  parseCost,
+  quickCost,
+  scanJson,
+} from '../../common/json/json-scan.js';
 import { chatRules } from './rules/chat-rules.js';
 import { geminiCountRules, geminiEmbedRules, generateContentRules } from './rules/gemini-rules.js';
 import { countTokensRules, messagesRules } from './rules/messages-rules.js';
@@ -12,6 +18,9 @@ import { rerankRules } from './rules/rerank-rules.js';
 import { responsesRules } from './rules/responses-rules.js';
 import { type BodyRules, checkBody } from './rules/rules.js';
 import { completionRules, embeddingRules, moderationRules } from './rules/text-rules.js';
+
+/** For endpoints whose bodies are passed on as they are. */
+const noRules: BodyRules = { fields: new Map(), required: [], open: true };
 
 /** The checked contents of a body. */
 export interface ReadBody {
@@ -34,13 +43,12 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
   'gemini-embed': geminiEmbedRules,
 };
 
-/** Bodies up to this are read where they arrive: at the token cap such a body costs 8 ms. */
-export const smallBytes = 1024 * 1024;
-
-/** Reads and checks the body of an endpoint that parses it. Throws the error for the client. */
-export function readBody(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): ReadBody {
-  checkBodyHeaders(headers);
-  return understand(endpoint.name, bytes, scanBody(bytes).bigNumbers);
+/** The body of an endpoint that parses it, read and checked; null: not here, it would take too long. Throws the error for the client. */
+export function readQuickly(endpoint: EndpointName, bytes: Buffer): ReadBody | null {
+  if (bytes.length > quickCost) return null;
+  const scan = scanBody(bytes);
+  if (bytes.length > certainlyQuickBytes && parseCost(bytes.length, scan) > quickCost) return null;
+  return understand(endpoint, bytes, scan.bigNumbers);
 }
 
 /** Parses and checks a body that `scanBody` let pass. */
@@ -58,8 +66,7 @@ export function understand(endpoint: EndpointName, bytes: Buffer, bigNumbers: bo
     );
   }
   if (!isJsonObject(json)) throw malformed('The body must be a JSON object.');
-  const rules = rulesOf[endpoint];
-  if (rules !== undefined) checkBody(json, rules);
+  checkBody(json, rulesOf[endpoint] ?? noRules);
   return summarise(json);
 }
 

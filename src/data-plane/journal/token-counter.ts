@@ -1,5 +1,6 @@
 import type { CountTokensJob, TokenCounts } from '../../../workers/count-tokens.js';
 import type { TokenLimitJob } from '../../../workers/token-limit.js';
+import { copyInTurns } from '../../common/bytes/copy-in-turns.js';
 import { noUsage, type Usage } from '../../common/core/usage.js';
 import { JobThreads, threadModule } from '../../common/threads/job-threads.js';
 
@@ -56,37 +57,47 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
   });
   let queuedBytes = 0;
   let limitJobs = 0;
+  let copying = 0;
 
-  /** null: it failed. The bytes are transferred to the thread. */
-  async function run<T>(name: string, job: object, buffers: readonly Uint8Array[]): Promise<T | null> {
-    const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
-    if (threads.waiting >= options.maxQueue || queuedBytes + bytes > maxQueueBytes) return null;
-    queuedBytes += bytes;
+  /** null: it failed. The thread gets copies of `bytes`, which `jobOf` puts into its job. */
+  async function run<T>(
+    name: string,
+    bytes: readonly Buffer[],
+    jobOf: (copies: readonly Uint8Array[]) => object,
+  ): Promise<T | null> {
+    const length = bytes.reduce((sum, { length }) => sum + length, 0);
+    if (copying + threads.waiting >= options.maxQueue || queuedBytes + length > maxQueueBytes) return null;
+    queuedBytes += length;
     try {
-      const transfer = buffers.map(({ buffer }) => buffer as ArrayBuffer);
+      const copies: Uint8Array<ArrayBuffer>[] = [];
+      copying++;
+      for (const each of bytes) copies.push(await copyInTurns(each));
+      copying--;
+      const transfer = copies.map(({ buffer }) => buffer);
+      const job = jobOf(copies);
       return (await threads.runInTurn(options.deadlineMs, () => ({ task: job, name, transfer }))) as T;
     } catch {
       return null;
     } finally {
-      queuedBytes -= bytes;
+      queuedBytes -= length;
     }
   }
 
   return {
     async count(job) {
-      const request = job.request === null ? null : new Uint8Array(job.request);
-      const answer = new Uint8Array(job.answer);
-      const own: CountTokensJob = { ...job, request, answer };
-      const counts = await run<TokenCounts>('default', own, request === null ? [answer] : [request, answer]);
+      const bytes = job.request === null ? [job.answer] : [job.answer, job.request];
+      const counts = await run<TokenCounts>('default', bytes, ([answer, request = null]): CountTokensJob => {
+        return { ...job, request, answer: answer! };
+      });
       if (counts === null) return null;
       return { ...noUsage(), input: counts.input, output: counts.output, source: 'counted' };
     },
     async exceeds(job) {
       if (limitJobs >= maxLimitJobs) return null;
       limitJobs++;
-      const request = new Uint8Array(job.request);
-      const own: TokenLimitJob = { ...job, request };
-      const answer = await run<boolean>('exceedsLimit', own, [request]);
+      const answer = await run<boolean>('exceedsLimit', [job.request], ([request]): TokenLimitJob => {
+        return { ...job, request: request! };
+      });
       limitJobs--;
       return answer;
     },

@@ -16,7 +16,7 @@ import type { OpenExchanges } from './open-exchanges.js';
 import type { PreparedCalls } from './outgoing/prepared-calls.js';
 import type { AbandonedRequests } from './request/abandoned-requests.js';
 
-export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
+export type BodyReader = Pick<EndpointBodyReader, 'readLong' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
 
 export interface Pricing extends Pick<PriceBook, 'quoteOf'> {

@@ -20,12 +20,18 @@ export function refuse(path: string, rule: string): never {
   throw new GatewayError('invalid_request', `${path} ${rule}.`, { param: path });
 }
 
+/** Members of a body. Its object is copied and walked through several times on its way to a provider of another format. */
+const mostMembers = 1000;
+
 /** Throws for the first rule that a body breaks; members are checked in the order of this list. */
 export function checkBody(body: JsonObject, rules: BodyRules): void {
   for (const name of rules.required) {
     if (!Object.hasOwn(body, name)) refuse(name, 'is required');
   }
+  let count = 0;
   for (const name in body) {
+    if (++count > mostMembers)
+      throw new GatewayError('invalid_request', `The body has more than ${mostMembers} members.`);
     const check = rules.fields.get(name);
     if (check !== undefined) check(body[name], name);
     else if (!rules.open) {

@@ -2,6 +2,7 @@ import type { Attempt, Exchange, JsonObject } from '../../../common/core/exchang
 import { type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { parseJson } from '../../../common/json/json.js';
 import { jsonBytes } from '../../../common/json/json-bytes.js';
+import { isQuick, quickCost } from '../../../common/json/json-scan.js';
 import { writeJsonInSlices } from '../../../common/json/json-slices.js';
 import { longestModel } from '../../../common/vocabulary/model-name.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
@@ -14,6 +15,8 @@ import { providerErrorBody } from './provider-error.js';
 const parseAtMost = 512 * 1024;
 /** A converted answer is also written again: for this size 12 ms with vectors, 3 ms with text. */
 const convertAtMost = 256 * 1024;
+/** An answer that is passed on is parsed without keeping digits: vectors of `parseAtMost` bytes take 5 ms. */
+const passCost = 1.75 * quickCost;
 const nothing = Buffer.alloc(0);
 
 /** An answer that was read whole, and what the client gets of it. */
@@ -51,7 +54,11 @@ export class CollectedAnswer {
   #understand(bytes: Buffer): Buffer | Promise<Buffer> {
     this.plain = bytes;
     if (this.head.status >= 300) return this.#readError(bytes);
-    if (this.outgoing.conversion !== null && bytes.length > convertAtMost) return this.#convertLarge(bytes);
+    if (this.outgoing.conversion === null)
+      return bytes.length > parseAtMost || isQuick(bytes, passCost)
+        ? this.#readAnswer(bytes)
+        : this.#readDense(bytes);
+    if (bytes.length > convertAtMost || !isQuick(bytes)) return this.#convertLarge(bytes);
     return this.#readAnswer(bytes);
   }
 
@@ -59,6 +66,13 @@ export class CollectedAnswer {
   async #convertLarge(bytes: Buffer): Promise<Buffer> {
     const json = await this.pipeline.bodies.readAnswer(bytes);
     return this.isWanted() ? writeJsonInSlices(this.#clientJson(json)) : nothing;
+  }
+
+  /** The provider's own bytes, of so many values that they are parsed in another thread. */
+  async #readDense(bytes: Buffer): Promise<Buffer> {
+    const json = await this.pipeline.bodies.readAnswer(bytes);
+    if (this.isWanted()) this.#clientJson(json);
+    return bytes;
   }
 
   /** The bytes for the client: the provider's own, or their conversion. */

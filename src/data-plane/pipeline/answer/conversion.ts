@@ -11,6 +11,8 @@ import type {
   PlainClientFormat,
   StreamWriter,
 } from '../../providers/client-formats/client-format.js';
+import { droppedPath, mostDropped } from '../../providers/dropped-fields.js';
+import { beginInnerJson } from '../../providers/inner-json.js';
 import type {
   CanonicalReply,
   CanonicalRequest,
@@ -65,6 +67,7 @@ export class ChatConversion implements Conversion {
   }
 
   reply(body: JsonObject): JsonObject {
+    beginInnerJson();
     const reply: CanonicalReply = this.format.fromWire(body, this.context);
     return this.clientFormat.writeReply(reply, this.from);
   }
@@ -149,6 +152,7 @@ export function convertRequest(
   body: JsonObject,
   asked: CallOptions,
 ): ConvertedRequest {
+  beginInnerJson();
   const read = clientFormat.readRequest(body, asked);
   const wire = toWire(format, read);
   return {
@@ -158,10 +162,12 @@ export function convertRequest(
   };
 }
 
-/** The dropped fields of both conversions; most requests have none. */
+/** The dropped fields of both conversions, the first ones of many; most requests have none. */
 function allDropped(read: CanonicalIn, wire: WireRequest): readonly string[] {
-  if (wire.dropped.length === 0 && read.dropped.length < 2) return read.dropped;
-  return [...new Set([...read.dropped, ...wire.dropped.map((path) => read.clientPath(path))])];
+  if (wire.dropped.length === 0 && read.dropped.length === 0) return read.dropped;
+  const paths = new Set(read.dropped.slice(0, mostDropped).map(droppedPath));
+  for (const path of wire.dropped.slice(0, mostDropped)) paths.add(droppedPath(read.clientPath(path)));
+  return [...paths].slice(0, mostDropped);
 }
 
 /** For a client whose format is the canonical one. */

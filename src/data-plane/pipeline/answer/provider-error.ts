@@ -1,6 +1,7 @@
 import type { Format } from '../../../common/core/endpoint.js';
 import type { Exchange, JsonObject } from '../../../common/core/exchange.js';
 import { isJsonObject, parseJson, stringifyJson } from '../../../common/json/json.js';
+import { isQuick } from '../../../common/json/json-scan.js';
 import { answerText } from '../../endpoints/read-body.js';
 import type { CanonicalError } from '../../providers/client-formats/client-format.js';
 import { errorsAt } from '../../providers/client-formats/index.js';
@@ -49,7 +50,7 @@ const isObjectText = (bytes: Buffer): boolean => /^\s*\{/.test(bytes.toString('l
 
 /** The content of an error answer, as an object in one of the supported shapes; null: none. */
 function errorObject(status: number, bytes: Buffer): JsonObject | null {
-  if (bytes.length > readAtMost) return null;
+  if (bytes.length > readAtMost || !isQuick(bytes)) return null;
   const text = answerText(bytes).trim();
   // Some servers answer a call for a stream with an event.
   const value = parsed(text) ?? parsed(/^data: ?(.*)$/m.exec(text)?.[1] ?? '');

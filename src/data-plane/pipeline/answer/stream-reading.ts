@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import type { Usage } from '../../../common/core/usage.js';
-import { parseJson } from '../../../common/json/json.js';
 import type { StreamWriter } from '../../providers/client-formats/client-format.js';
 import { readProviderError } from '../../providers/formats/provider-error.js';
+import { parseEventJson } from '../../providers/inner-json.js';
 import type { StreamReader } from '../../providers/provider.js';
 import type { EventReader, Framing } from '../../providers/streams/framing.js';
 import { StreamTail } from '../../providers/streams/stream-tail.js';
@@ -183,7 +183,7 @@ class Converted implements StreamReading {
 function isWholeData(data: string): boolean {
   if (data.trimEnd() === '[DONE]') return true;
   try {
-    parseJson(data);
+    parseEventJson(data);
     return true;
   } catch {
     return false;

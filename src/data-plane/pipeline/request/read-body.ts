@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../common/core/exchange.js';
-import { checkBodyHeaders, type ReadBody, readBody, smallBytes } from '../../endpoints/read-body.js';
+import { checkBodyHeaders, type ReadBody, readQuickly } from '../../endpoints/read-body.js';
 import type { BodyReader, TokenCounter } from '../parts.js';
 import { checkEmbeddingLength } from './embedding-limit.js';
 import type { RecurringBodies } from './recurring-bodies.js';
@@ -24,8 +24,8 @@ export function bodyReading(
       checkBodyHeaders(headers);
       return take(x, known, began);
     }
-    const isSmall = bytes.length <= smallBytes;
-    const read = isSmall ? readBody(x.endpoint, headers, bytes) : bodies.read(x.endpoint, headers, bytes);
+    checkBodyHeaders(headers);
+    const read = readQuickly(x.endpoint.name, bytes) ?? bodies.readLong(x.endpoint, bytes);
     if (read instanceof Promise) return read.then((body) => accept(x, body, began));
     if (x.endpoint.name === 'embeddings') return accept(x, read, began);
     take(x, read, began);

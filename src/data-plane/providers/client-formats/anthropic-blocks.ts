@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { invalid, unsupported, withCacheControl } from '../formats/anthropic-content.js';
-import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
 
 /** A message in the canonical shape, and where in the client's body each of its pieces stood. */
 export interface ReadMessage {
@@ -118,7 +118,7 @@ function readBlock(block: JsonObject, path: string, dropped: string[]): JsonObje
     default:
       throw unsupported(
         `${path}.type`,
-        `a block of type ${JSON.stringify(block['type'])} can only be sent to a provider with this endpoint.`,
+        `a block of type ${shortJson(block['type'])} can only be sent to a provider with this endpoint.`,
       );
   }
 }
@@ -144,7 +144,7 @@ function dataUrl(source: JsonObject, path: string): string {
 function elsewhere(source: JsonObject, path: string): Error {
   return unsupported(
     `${path}.source.type`,
-    `a source of type ${JSON.stringify(source['type'])} can only be sent to a provider with this endpoint: send the data itself.`,
+    `a source of type ${shortJson(source['type'])} can only be sent to a provider with this endpoint: send the data itself.`,
   );
 }
 

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
-import { parseJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
+import { parseInnerJson } from '../inner-json.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
 
@@ -125,7 +125,7 @@ function toolInput(text: unknown, finish: string | null): JsonObject {
   if (typeof text !== 'string' || text.trim() === '') return {};
   let input: JsonObject | null = null;
   try {
-    input = asObject(parseJson(text));
+    input = asObject(parseInnerJson(text));
   } catch {
     // Reported below.
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported, withCacheControl } from '../formats/anthropic-content.js';
-import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
 import { type ReadMessage, readAssistant, readUser } from './anthropic-blocks.js';
 import type { CanonicalIn } from './client-format.js';
 
@@ -123,7 +123,7 @@ function readTool(value: unknown, path: string, dropped: string[]): JsonObject {
   if (type !== undefined && type !== null && type !== 'custom') {
     throw unsupported(
       `${path}.type`,
-      `a tool of type ${JSON.stringify(type)} runs at a provider with this endpoint alone: describe it by an input_schema and run it yourself.`,
+      `a tool of type ${shortJson(type)} runs at a provider with this endpoint alone: describe it by an input_schema and run it yourself.`,
     );
   }
   const fn: JsonObject = { name };

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
+import { parseInnerJson } from '../inner-json.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
 import { member } from './gemini-names.js';
@@ -102,7 +102,7 @@ function args(text: unknown, finish: string | null): JsonObject {
   if (typeof text !== 'string' || text.trim() === '') return {};
   let object: JsonObject | null = null;
   try {
-    object = asObject(parseJson(text));
+    object = asObject(parseInnerJson(text));
   } catch {
     // Reported below.
   }

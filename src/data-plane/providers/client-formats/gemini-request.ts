@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { unsupported } from '../formats/anthropic-content.js';
-import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
 import type { CallOptions, CanonicalIn } from './client-format.js';
 import { type ContentMessage, ContentReader, readInstruction } from './gemini-content.js';
 import { camel, member } from './gemini-names.js';
@@ -108,7 +108,7 @@ function readFormat(config: JsonObject, request: JsonObject, dropped: string[]):
   if (type !== 'application/json') {
     throw unsupported(
       'generationConfig.responseMimeType',
-      `an answer of type ${JSON.stringify(type)} can only be asked of a provider with this endpoint.`,
+      `an answer of type ${shortJson(type)} can only be asked of a provider with this endpoint.`,
     );
   }
   const own = member(config, 'responseSchema');

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
-import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
 import { openThinking } from './sealed-thinking.js';
 
 /** A message in the canonical shape, and where in the client's body it and each of its pieces stood. */
@@ -99,7 +99,7 @@ class ItemReader {
         this.#out.push(toolMessage(item, path));
         this.#open.delete(item['call_id']);
         if (this.#open.size === 0) this.#release();
-      } else throw hosted(`${path}.type`, `an item of type ${JSON.stringify(type)}`);
+      } else throw hosted(`${path}.type`, `an item of type ${shortJson(type)}`);
     }
   }
 
@@ -185,7 +185,7 @@ function contentPart(value: unknown, path: string): JsonObject {
     case 'input_audio':
       return { type: 'input_audio', input_audio: part['input_audio'] };
     default:
-      throw hosted(`${path}.type`, `a content part of type ${JSON.stringify(part['type'])}`);
+      throw hosted(`${path}.type`, `a content part of type ${shortJson(part['type'])}`);
   }
 }
 

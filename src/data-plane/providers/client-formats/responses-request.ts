@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
-import { asArray, asObject } from '../formats/json-shape.js';
+import { asArray, asObject, shortJson } from '../formats/json-shape.js';
 import type { CanonicalIn } from './client-format.js';
 import { hosted, type InputMessage, readInput } from './responses-input.js';
 
@@ -104,7 +104,7 @@ function readTools(body: JsonObject, request: JsonObject, dropped: string[]): vo
     tools = allowedTools(chosen, tools);
     request['tool_choice'] = chosen['mode'] ?? 'auto';
   } else {
-    throw hosted('tool_choice.type', `a tool_choice of type ${JSON.stringify(chosen['type'])}`);
+    throw hosted('tool_choice.type', `a tool_choice of type ${shortJson(chosen['type'])}`);
   }
   request['tools'] = tools;
   if (typeof parallel === 'boolean') request['parallel_tool_calls'] = parallel;
@@ -114,7 +114,7 @@ function readTool(value: unknown, path: string, dropped: string[]): JsonObject {
   const tool = asObject(value);
   if (tool === null) throw invalid(path, 'must be an object with a type.');
   if (tool['type'] !== 'function') {
-    throw hosted(`${path}.type`, `a tool of type ${JSON.stringify(tool['type'])}`);
+    throw hosted(`${path}.type`, `a tool of type ${shortJson(tool['type'])}`);
   }
   const { name, description, parameters, strict } = tool;
   if (typeof name !== 'string') throw invalid(`${path}.name`, 'must be a string.');
@@ -152,7 +152,7 @@ function readText(body: JsonObject, request: JsonObject, dropped: string[]): voi
     return;
   }
   if (format['type'] !== 'json_schema') {
-    throw hosted('text.format.type', `a format of type ${JSON.stringify(format['type'])}`);
+    throw hosted('text.format.type', `a format of type ${shortJson(format['type'])}`);
   }
   const { type: _, ...schema } = format;
   request['response_format'] = { type: 'json_schema', json_schema: schema };

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseJson, stringifyJson } from '../../../common/json/json.js';
+import { stringifyJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { parseInnerJson } from '../inner-json.js';
 
 /** What a client wants of the model's thinking (`reasoning.summary`, `include`). Nothing is the default. */
 export interface ThinkingWanted {
@@ -38,7 +39,7 @@ export function openThinking(sealed: unknown): JsonObject | null {
   const text = Buffer.from(sealed, 'base64').toString();
   if (!text.startsWith(mark)) return null;
   try {
-    return asObject(parseJson(text.slice(mark.length)));
+    return asObject(parseInnerJson(text.slice(mark.length)));
   } catch {
     return null;
   }

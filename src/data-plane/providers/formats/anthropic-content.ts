@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseJson } from '../../../common/json/json.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { parseInnerJson } from '../inner-json.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** The conversation as the Messages API has it: system apart, tool results inside user messages. */
 export interface AnthropicConversation {
@@ -111,7 +111,7 @@ function contentBlock(part: JsonObject, path: string, dropped: string[]): JsonOb
     default:
       throw unsupported(
         `${path}.type`,
-        `a content part of type ${JSON.stringify(part['type'])} cannot be sent to this provider.`,
+        `a content part of type ${shortJson(part['type'])} cannot be sent to this provider.`,
       );
   }
 }
@@ -247,8 +247,9 @@ export function toolInput(text: unknown, path: string): JsonObject {
   if (text.trim() === '') return {};
   let input: unknown;
   try {
-    input = parseJson(text);
-  } catch {
+    input = parseInnerJson(text);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw invalid(path, `${thrown.message}.`);
     throw invalid(path, 'is not valid JSON: send the arguments as the model wrote them, or {}.');
   }
   const object = asObject(input);

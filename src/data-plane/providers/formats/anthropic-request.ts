@@ -4,7 +4,7 @@ import { invalid, toConversation, unsupported } from './anthropic-content.js';
 import { toToolChoice, toTools } from './anthropic-tools.js';
 import { type ClaudeTraits, claudeTraits } from './claude-models.js';
 import { claudeSampling, claudeThinking } from './claude-thinking.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /**
  * The tool through which a model without structured output is made to answer by a schema. The answer is identified by this
@@ -140,7 +140,7 @@ function addResponseFormat(
   if (format['type'] !== 'json_schema') {
     throw unsupported(
       'response_format.type',
-      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+      `${shortJson(format['type'])} cannot be asked of this provider.`,
     );
   }
   const named = asObject(format['json_schema']);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported, withCacheControl } from './anthropic-content.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** Fields of a tool that only Anthropic has; they may be on the tool or on its function. */
 const ownFields = [
@@ -39,7 +39,7 @@ function toTool(value: unknown, i: number): JsonObject {
   if (type !== 'custom' && typeof tool['name'] === 'string') return { ...tool };
   throw unsupported(
     path,
-    `a tool of type ${JSON.stringify(type)} cannot be sent to this provider: only functions can.`,
+    `a tool of type ${shortJson(type)} cannot be sent to this provider: only functions can.`,
   );
 }
 
@@ -91,7 +91,7 @@ export function toToolChoice(
   else
     throw unsupported(
       'tool_choice',
-      `a tool_choice of type ${JSON.stringify(object['type'])} cannot be sent to this provider.`,
+      `a tool_choice of type ${shortJson(object['type'])} cannot be sent to this provider.`,
     );
   if (serial && choice?.['type'] !== 'none')
     choice = { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };

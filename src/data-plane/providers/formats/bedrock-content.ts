@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, toolId, toolInput, unsupported } from './anthropic-content.js';
 import { audioBlock, DocumentNames, fileBlock, imageUrlBlock } from './bedrock-media.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** The conversation as Converse has it: system apart, user and assistant in turn. */
 export interface BedrockConversation {
@@ -142,7 +142,7 @@ class BedrockTurnWriter {
         if (part['type'] === undefined && own !== undefined) return { [own]: part[own] };
         throw unsupported(
           `${path}.type`,
-          `a content part of type ${JSON.stringify(part['type'])} cannot be sent to this provider.`,
+          `a content part of type ${shortJson(part['type'])} cannot be sent to this provider.`,
         );
       }
     }

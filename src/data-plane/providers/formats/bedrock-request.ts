@@ -7,7 +7,7 @@ import { type BedrockConversation, toConversation } from './bedrock-content.js';
 import { addModelFields } from './bedrock-model-fields.js';
 import { type BedrockTraits, bedrockTraits } from './bedrock-models.js';
 import { toTools } from './bedrock-tools.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** Read below or in bedrock-model-fields, one by one. */
 const mapped = new Set([
@@ -142,7 +142,7 @@ function addResponseFormat(
   if (format['type'] !== 'json_schema') {
     throw unsupported(
       'response_format.type',
-      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+      `${shortJson(format['type'])} cannot be asked of this provider.`,
     );
   }
   const named = asObject(format['json_schema']);

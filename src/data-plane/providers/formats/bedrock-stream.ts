@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseJson } from '../../../common/json/json.js';
+import { parseEventJson } from '../inner-json.js';
 import type { CanonicalChunk, ConversionContext } from '../provider.js';
 import { canonicalUsage } from './anthropic-reply.js';
 import { jsonTool } from './anthropic-request.js';
@@ -149,7 +149,7 @@ export class BedrockStream extends ChunkStream {
   #error(name: string, data: string): GatewayError {
     let body: JsonObject | null = null;
     try {
-      body = asObject(parseJson(data));
+      body = asObject(parseEventJson(data));
     } catch {
       // Its name is enough.
     }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import { type BedrockMessage, cachePoint } from './bedrock-content.js';
 import type { BedrockTraits } from './bedrock-models.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** `toolConfig`, and tools that a model's vendor runs itself and that Converse does not know. */
 export interface BedrockTools {
@@ -73,7 +73,7 @@ function toTool(
   }
   throw unsupported(
     path,
-    `a tool of type ${JSON.stringify(type)} cannot be sent to this provider: only functions can.`,
+    `a tool of type ${shortJson(type)} cannot be sent to this provider: only functions can.`,
   );
 }
 
@@ -169,7 +169,7 @@ function toChoice(
   }
   throw unsupported(
     'tool_choice',
-    `a tool_choice of type ${JSON.stringify(object['type'])} cannot be sent to this provider.`,
+    `a tool_choice of type ${shortJson(object['type'])} cannot be sent to this provider.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
-import { parseJson } from '../../../common/json/json.js';
+import { parseEventJson } from '../inner-json.js';
 import type { CanonicalChunk, ConversionContext, StreamReader } from '../provider.js';
 import { asObject } from './json-shape.js';
 
@@ -22,7 +22,7 @@ export abstract class ChunkStream implements StreamReader {
   protected parse(data: string): JsonObject {
     let event: JsonObject | null = null;
     try {
-      event = asObject(parseJson(data));
+      event = asObject(parseEventJson(data));
     } catch {
       // Reported below, with the other ways of not being an event.
     }

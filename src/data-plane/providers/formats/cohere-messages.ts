@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from './anthropic-content.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** OpenAI messages → Cohere's. What cannot be expressed is refused by its path, what is left out is reported. */
 export function toCohereMessages(messages: readonly unknown[], dropped: string[]): JsonObject[] {
@@ -71,7 +71,7 @@ function contentPart(value: unknown, path: string, pictures: boolean, dropped: s
   }
   throw unsupported(
     `${path}.type`,
-    `a content part of type ${JSON.stringify(part['type'])} cannot be sent to this provider here.`,
+    `a content part of type ${shortJson(part['type'])} cannot be sent to this provider here.`,
   );
 }
 

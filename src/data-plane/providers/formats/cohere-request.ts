@@ -4,7 +4,7 @@ import type { CanonicalRequest, WireRequest } from '../provider.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import { toCohereMessages } from './cohere-messages.js';
 import { addCohereTools } from './cohere-tools.js';
-import { asArray, asObject } from './json-shape.js';
+import { asArray, asObject, shortJson } from './json-shape.js';
 
 /** Read below, one by one. */
 const mapped = new Set([
@@ -135,7 +135,7 @@ function addResponseFormat(request: CanonicalRequest, body: JsonObject, dropped:
   if (format['type'] !== 'json_schema') {
     throw unsupported(
       'response_format.type',
-      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+      `${shortJson(format['type'])} cannot be asked of this provider.`,
     );
   }
   const named = asObject(format['json_schema']);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import type { CanonicalRequest } from '../provider.js';
 import { invalid, unsupported } from './anthropic-content.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** `tools` with `tool_choice`, or the deprecated `functions` with `function_call`, written into `body`. */
 export function addCohereTools(request: CanonicalRequest, body: JsonObject): void {
@@ -61,7 +61,7 @@ function chosen(
   if (object['type'] !== 'allowed_tools') {
     throw unsupported(
       'tool_choice',
-      `a tool_choice of type ${JSON.stringify(object['type'])} cannot be sent to this provider.`,
+      `a tool_choice of type ${shortJson(object['type'])} cannot be sent to this provider.`,
     );
   }
   const allowed = asObject(object['allowed_tools']);

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseJson } from '../../../common/json/json.js';
+import { parseInnerJson } from '../inner-json.js';
 import { invalid, toolInput, unsupported } from './anthropic-content.js';
 import { audioPart, filePart, urlPart } from './gemini-media.js';
 import type { GeminiTraits } from './gemini-models.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** The conversation as generateContent has it: the system's word apart, user and model in turn. */
 export interface GeminiConversation {
@@ -131,7 +131,7 @@ class GeminiTurnWriter {
       return { ...part };
     throw unsupported(
       `${path}.type`,
-      `a content part of type ${JSON.stringify(type)} cannot be sent to this provider.`,
+      `a content part of type ${shortJson(type)} cannot be sent to this provider.`,
     );
   }
 
@@ -243,7 +243,7 @@ function signatureOf(call: JsonObject): string | null {
 function responseOf(text: string, failed: boolean): JsonObject {
   let value: unknown = text;
   try {
-    value = parseJson(text);
+    value = parseInnerJson(text);
   } catch {
     // Text it is.
   }

@@ -6,7 +6,7 @@ import { type GeminiTraits, geminiTraits } from './gemini-models.js';
 import { toOpenApiSchema } from './gemini-schema.js';
 import { addThinking } from './gemini-thinking.js';
 import { toTools } from './gemini-tools.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** Read below, or elsewhere, one by one. `model` and `stream` are in the address. */
 const mapped = new Set([
@@ -138,7 +138,7 @@ function addResponseFormat(
   if (format['type'] !== 'json_object' && format['type'] !== 'json_schema') {
     throw unsupported(
       'response_format.type',
-      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+      `${shortJson(format['type'])} cannot be asked of this provider.`,
     );
   }
   config['responseMimeType'] = 'application/json';

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import type { GeminiTraits } from './gemini-models.js';
 import { toOpenApiSchema } from './gemini-schema.js';
-import { asArray, asObject, asString } from './json-shape.js';
+import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** Tools that Gemini runs itself, by either spelling of their names. */
 const own: ReadonlyMap<string, string> = new Map(
@@ -38,7 +38,7 @@ export function toTools(request: JsonObject, traits: GeminiTraits, dropped: stri
     else
       throw unsupported(
         path,
-        `a tool of type ${JSON.stringify(tool['type'])} cannot be sent to this provider: only functions can.`,
+        `a tool of type ${shortJson(tool['type'])} cannot be sent to this provider: only functions can.`,
       );
     if (tool['cache_control'] !== undefined) dropped.push(`${path}.cache_control`);
   });
@@ -125,7 +125,7 @@ function toChoice(given: unknown, declared: readonly JsonObject[]): GeminiToolCh
   }
   throw unsupported(
     'tool_choice',
-    `a tool_choice of type ${JSON.stringify(object['type'])} cannot be sent to this provider.`,
+    `a tool_choice of type ${shortJson(object['type'])} cannot be sent to this provider.`,
   );
 }
 

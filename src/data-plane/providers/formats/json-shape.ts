@@ -19,3 +19,14 @@ export function asString(value: unknown): string | null {
 export function count(value: unknown): number {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.trunc(value) : 0;
 }
+
+/** Characters of a client's own text in an error message. */
+const longestShown = 64;
+
+/** A client's own value in an error message, as JSON; of a long text its beginning, of a list or an object nothing. */
+export function shortJson(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > longestShown ? `${value.slice(0, longestShown)}…` : value);
+  if (Array.isArray(value)) return '[…]';
+  return typeof value === 'object' && value !== null ? '{…}' : (JSON.stringify(value) ?? 'none');
+}

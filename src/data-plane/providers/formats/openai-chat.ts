@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
-import { parseJson } from '../../../common/json/json.js';
+import { parseEventJson } from '../inner-json.js';
 import type { CanonicalChunk, ChatFormat, ConversionContext, StreamReader } from '../provider.js';
 import { ChoiceEnds } from './choice-ends.js';
 import { reportsError } from './error-event.js';
@@ -70,7 +70,7 @@ class OpenAiStream implements StreamReader {
   #parse(data: string): JsonObject {
     let chunk: JsonObject | null = null;
     try {
-      chunk = asObject(parseJson(data));
+      chunk = asObject(parseEventJson(data));
     } catch {
       // Reported below.
     }

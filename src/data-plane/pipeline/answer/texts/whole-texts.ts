@@ -1,6 +1,7 @@
 import type { Exchange, JsonObject } from '../../../../common/core/exchange.js';
 import { isJsonObject, parseJson } from '../../../../common/json/json.js';
 import { jsonBytes } from '../../../../common/json/json-bytes.js';
+import { isQuick } from '../../../../common/json/json-scan.js';
 import { writeJsonInSlices } from '../../../../common/json/json-slices.js';
 import { bodyDigest } from '../../../../common/plugin-host/slots.js';
 import {
@@ -74,7 +75,7 @@ export async function passAnswer(
 ): Promise<Buffer> {
   const read = textFormats[x.endpoint.format]?.answer;
   if (read === undefined) return bytes;
-  const isLong = bytes.length > atOnce;
+  const isLong = bytes.length > atOnce || !isQuick(bytes);
   const json = isLong ? await bodies.readAnswer(bytes) : parseJson(bytes.toString());
   if (!isJsonObject(json)) return bytes;
   const changed = await run(changes(x, 'answer', hooks, read(json)));

@@ -2,6 +2,7 @@ import { deepFreeze } from '../../../../../common/bytes/deep-freeze.js';
 import type { JsonObject } from '../../../../../common/core/exchange.js';
 import { getHeader } from '../../../../../common/http/headers.js';
 import type { FormatAnswer, PluginFormat } from '../../../../../common/vocabulary/plugin-format.js';
+import { droppedPath, mostDropped } from '../../../../providers/dropped-fields.js';
 import { asObject } from '../../../../providers/formats/json-shape.js';
 import { readProviderError } from '../../../../providers/formats/provider-error.js';
 import type {
@@ -13,10 +14,6 @@ import type {
   WireRequest,
 } from '../../../../providers/provider.js';
 import type { Watched } from '../watched.js';
-
-/** Limits of dropped fields that a plugin records: their number, and characters of each. */
-const mostDropped = 100;
-const longestDropped = 200;
 
 /** Characters of an error's message, and of its other members. */
 const longestMessage = 4096;
@@ -36,7 +33,7 @@ export const answerOf = (context: ConversionContext): FormatAnswer => ({
 export function writtenBy(own: PluginFormat, run: Watched, read: WireRequest): WireRequest {
   const dropped = [...read.dropped];
   const drop = (path: string): void => {
-    if (dropped.length < mostDropped) dropped.push(String(path).slice(0, longestDropped));
+    if (dropped.length < mostDropped) dropped.push(droppedPath(String(path)));
   };
   deepFreeze(read.body);
   const body = run('request', () => {
