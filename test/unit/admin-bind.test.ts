@@ -68,7 +68,11 @@ describe('a REST request as a message', () => {
     [{ body: '{' }, '400 The body is not JSON.'],
     [{ body: '{"name":"a",}' }, '400 The body is not JSON.'],
     [{ body: '{"size":NaN}' }, '400 The body is not JSON.'],
-    [{ body: '['.repeat(200_000) }, '400 The body is not JSON.'],
+    [{ body: '['.repeat(200_000) }, '400 The body cannot be read: it nests deeper than 1000 levels.'],
+    [
+      { body: JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, i]))) },
+      '400 The body cannot be read: it has an object of more than 10000 members.',
+    ],
     [{ body: Buffer.from([0x7b, 0xff, 0x7d]) }, '400 The body is not valid UTF-8.'],
     [{ body: 'null' }, '400 The body must be an object.'],
     [
