@@ -5,6 +5,7 @@ import { toToolChoice, toTools } from './anthropic-tools.js';
 import { type ClaudeTraits, claudeTraits } from './claude-models.js';
 import { claudeSampling, claudeThinking } from './claude-thinking.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
+import { toStructuredSchema } from './structured-schema.js';
 
 /**
  * The tool through which a model without structured output is made to answer by a schema. The answer is identified by this
@@ -86,7 +87,7 @@ export function toMessagesRequest(request: CanonicalRequest): WireRequest {
     if (passed.has(key)) body[key] = value;
     else if (!(key in neutral && neutral[key] === value)) dropped.push(key);
   }
-  addTools(request, body);
+  addTools(request, body, dropped);
   addResponseFormat(request, body, traits, dropped);
   addThinking(request, body, traits, dropped);
   addSampling(request, body, traits, dropped);
@@ -108,8 +109,8 @@ function refuseWhatChangesTheAnswer(request: CanonicalRequest): void {
   if (asObject(request['audio']) !== null) throw unsupported('audio', 'this provider answers in text only.');
 }
 
-function addTools(request: CanonicalRequest, body: JsonObject): void {
-  const tools = toTools(request);
+function addTools(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const tools = toTools(request, dropped);
   // A choice among no tools is refused by the API, so it is not sent.
   if (tools === null) return;
   const chosen = toToolChoice(request, tools);
@@ -147,8 +148,11 @@ function addResponseFormat(
   const schema = asObject(named?.['schema']);
   if (named === null || schema === null)
     throw invalid('response_format.json_schema.schema', 'must be a JSON schema.');
-  if (traits.structuredOutput) {
-    body['output_config'] = { ...own, format: { type: 'json_schema', schema } };
+  const structured = traits.structuredOutput
+    ? toStructuredSchema(schema, 'response_format.json_schema.schema', dropped)
+    : null;
+  if (structured !== null) {
+    body['output_config'] = { ...own, format: { type: 'json_schema', schema: structured } };
     return;
   }
   const description =

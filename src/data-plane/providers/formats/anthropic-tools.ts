@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported, withCacheControl } from './anthropic-content.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
+import { fitsStrictTool } from './structured-schema.js';
 
 /** Fields of a tool that only Anthropic has; they may be on the tool or on its function. */
 const ownFields = [
@@ -12,21 +13,21 @@ const ownFields = [
 ] as const;
 
 /** `tools`, or the deprecated `functions`, as the Messages API has them; null where the request has none. */
-export function toTools(request: JsonObject): JsonObject[] | null {
+export function toTools(request: JsonObject, dropped: string[]): JsonObject[] | null {
   const tools = asArray(request['tools']);
-  if (tools !== null) return tools.length === 0 ? null : tools.map(toTool);
+  if (tools !== null) return tools.length === 0 ? null : tools.map((tool, i) => toTool(tool, i, dropped));
   const functions = asArray(request['functions']);
   if (functions === null || functions.length === 0) return null;
-  return functions.map((fn, i) => functionTool({}, fn, `functions[${i}]`));
+  return functions.map((fn, i) => functionTool({}, fn, `functions[${i}]`, dropped));
 }
 
-function toTool(value: unknown, i: number): JsonObject {
+function toTool(value: unknown, i: number, dropped: string[]): JsonObject {
   const path = `tools[${i}]`;
   const tool = asObject(value);
   if (tool === null) throw invalid(path, 'must be an object with a type.');
   const type = tool['type'];
   if (type === 'function' || (type === undefined && tool['function'] !== undefined)) {
-    return functionTool(tool, tool['function'], `${path}.function`);
+    return functionTool(tool, tool['function'], `${path}.function`, dropped);
   }
   if (typeof type !== 'string') throw invalid(`${path}.type`, 'must be a string.');
   // A tool that Anthropic runs itself: {type: "computer", computer: {name: "computer_20250124", …}} …
@@ -43,16 +44,19 @@ function toTool(value: unknown, i: number): JsonObject {
   );
 }
 
-function functionTool(tool: JsonObject, value: unknown, path: string): JsonObject {
+function functionTool(tool: JsonObject, value: unknown, path: string, dropped: string[]): JsonObject {
   const fn = asObject(value);
   const name = asString(fn?.['name']);
   if (fn === null || name === null) throw invalid(`${path}.name`, 'must be a string.');
   const out: JsonObject = { name };
   if (typeof fn['description'] === 'string') out['description'] = fn['description'];
-  out['input_schema'] = inputSchema(fn['parameters'], `${path}.parameters`);
+  const schema = inputSchema(fn['parameters'], `${path}.parameters`);
+  out['input_schema'] = schema;
   for (const field of ownFields) {
     const given = fn[field] ?? tool[field];
-    if (given !== undefined && given !== null) out[field] = given;
+    if (given === undefined || given === null) continue;
+    if (field === 'strict' && given === true && !fitsStrictTool(schema)) dropped.push(`${path}.strict`);
+    else out[field] = given;
   }
   return withCacheControl(withCacheControl(out, fn), tool);
 }

@@ -8,6 +8,7 @@ import { addModelFields } from './bedrock-model-fields.js';
 import { type BedrockTraits, bedrockTraits } from './bedrock-models.js';
 import { toTools } from './bedrock-tools.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
+import { toStructuredSchema } from './structured-schema.js';
 
 /** Read below or in bedrock-model-fields, one by one. */
 const mapped = new Set([
@@ -151,8 +152,11 @@ function addResponseFormat(
     throw invalid('response_format.json_schema.schema', 'must be a JSON schema.');
   const name = asString(named['name']);
   const description = asString(named['description']);
-  if (traits.structuredOutput) {
-    const jsonSchema: JsonObject = { schema: stringifyJson(schema) };
+  const structured = traits.structuredOutput
+    ? toStructuredSchema(schema, 'response_format.json_schema.schema', dropped)
+    : null;
+  if (structured !== null) {
+    const jsonSchema: JsonObject = { schema: stringifyJson(structured) };
     if (name !== null) jsonSchema['name'] = name;
     if (description !== null) jsonSchema['description'] = description;
     body['outputConfig'] = { textFormat: { type: 'json_schema', structure: { jsonSchema } } };

@@ -3,6 +3,7 @@ import { invalid, unsupported } from './anthropic-content.js';
 import { type BedrockMessage, cachePoint } from './bedrock-content.js';
 import type { BedrockTraits } from './bedrock-models.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
+import { fitsStrictTool } from './structured-schema.js';
 
 /** `toolConfig`, and tools that a model's vendor runs itself and that Converse does not know. */
 export interface BedrockTools {
@@ -91,9 +92,10 @@ function functionTool(
   const description = asString(fn['description']);
   // An empty one is refused.
   if (description !== null && description !== '') spec['description'] = description;
-  spec['inputSchema'] = { json: inputSchema(fn['parameters'], `${path}.parameters`) };
+  const schema = inputSchema(fn['parameters'], `${path}.parameters`);
+  spec['inputSchema'] = { json: schema };
   if ((fn['strict'] ?? tool['strict']) === true) {
-    if (traits.structuredOutput) spec['strict'] = true;
+    if (traits.structuredOutput && fitsStrictTool(schema)) spec['strict'] = true;
     else dropped.push(`${path}.strict`);
   }
   return { toolSpec: spec };
