@@ -11,7 +11,7 @@ export interface TargetBody {
   readonly model: string | null;
 }
 
-/** Those that differ from the client's body, each once. A target stands for its mirror too: without it there is none. */
+/** Those that differ from the client's body, each once. The body of a mirror counts as one of the target that has it. */
 export function targetBodies(x: Exchange, targets: readonly Target[], json: JsonObject): TargetBody[] {
   const found: { params: Target; targets: Target[] }[] = [];
   for (const target of targets)
