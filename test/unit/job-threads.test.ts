@@ -65,11 +65,7 @@ describe('threads for jobs', () => {
     const reader = createBodyReader();
     const messages = Array(60_000).fill({ role: 'user', content: 'hello there, how are you today? ok' });
     const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
-    await reader.read(
-      findEndpoint('POST', '/v1/chat/completions'),
-      ['content-type', 'application/json'],
-      body,
-    );
+    await reader.readLong(findEndpoint('POST', '/v1/chat/completions'), body);
     expect(lowered()).to.equal(before + 1);
     const counter = createTokenCounter({ maxQueue: 4, deadlineMs: 30_000 });
     await counter.count({

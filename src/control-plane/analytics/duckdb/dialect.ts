@@ -1,5 +1,4 @@
 import type { AnalyticsDatabase, Placeholders, SelectedFigures } from '../statements/dialect.js';
-import type { AnalyticsFile } from './file.js';
 import { userName, valueColumn } from './value-columns.js';
 
 /** One in `metadataSample` requests is sampled, and at least `leastTexts`; this part of their metadata may differ. */
@@ -10,10 +9,16 @@ const mostDifferent = 0.8;
 /** A JSON pointer. */
 const pointerTo = (name: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
+/** What statements read. */
+interface FileTables {
+  rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
+  rolledDays(first: number, last: number): Promise<readonly number[]>;
+}
+
 /** Statements for the file. `columns`: the numbers of the columns of metadata, by the names of the organisation that a question is about. */
 export class DuckdbDialect implements AnalyticsDatabase {
   constructor(
-    readonly file: Pick<AnalyticsFile, 'rows' | 'rolledDays'>,
+    readonly file: FileTables,
     readonly columns: ReadonlyMap<string, number>,
   ) {}
 
