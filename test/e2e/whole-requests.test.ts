@@ -25,10 +25,10 @@ const full = {
       refusal: null,
       audio: { id: 'audio_1' },
       tool_calls: [
-        { id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
+        { id: 'callRome1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
       ],
     },
-    { role: 'tool', tool_call_id: 'c1', content: [{ type: 'text', text: 'sunny' }] },
+    { role: 'tool', tool_call_id: 'callRome1', content: [{ type: 'text', text: 'sunny' }] },
     { role: 'user', content: 'And then?' },
   ],
   audio: { voice: 'alloy', format: 'mp3' },

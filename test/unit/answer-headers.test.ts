@@ -53,7 +53,7 @@ describe('the headers of answers', () => {
     const key = worker.key();
     for (const [method, path, allow] of [
       ['GET', '/v1/chat/completions', 'POST'],
-      ['POST', '/v1/models', 'GET'],
+      ['POST', '/v1/models', 'GET, HEAD'],
       ['PUT', '/v1beta/models/gemini-2.5-pro:generateContent', 'POST'],
       ['OPTIONS', '/v1/files', 'GET, POST, PUT, DELETE, PATCH, HEAD'],
     ] as const) {
