@@ -37,8 +37,8 @@ describe('questions to a control process that does not answer', () => {
     const questions = new OpenQuestions();
     const asked = questions.ask<string>((id) => {
       setTimeout(() => setImmediate(() => questions.answered(id, 'an answer')), 10);
-    }, 20);
-    const until = performance.now() + 60;
+    }, 150);
+    const until = performance.now() + 200;
     // As SIGSTOP would: both timers are due when it goes on.
     await pause(5);
     while (performance.now() < until);
