@@ -5569,7 +5569,7 @@ export interface UpdateSecretReferenceRequest {
   readonly secret_key?: string | null;
   /** true: every workspace may use it, and allowed_workspaces is emptied. */
   readonly allow_all_workspaces?: boolean | null;
-  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. Without a name only
+  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. May be empty only
    * together with allow_all_workspaces. */
   readonly allowed_workspaces: readonly string[];
   /** Replaces all tags. */

@@ -56,7 +56,7 @@ function scriptOf(file) {
   const source = `(function (exports, require, module, __filename, __dirname, bundleUrl, importOutside, keepCompiled) { ${bytes.latin1Slice()}\n})`;
   if (bytes.length < leastBytes) return new Script(source, { filename: file });
   const hash = hashOf(bytes);
-  const cachedData = kept(file, hash);
+  const cachedData = readKept(file, hash);
   const script = new Script(source, { filename: file, cachedData });
   if (cachedData === undefined || script.cachedDataRejected) compiled.push({ file, hash, script });
   return script;
@@ -65,7 +65,7 @@ function scriptOf(file) {
 const placeOf = (file) => join(cache, `${basename(file)}.bin`);
 
 /** undefined: there is none, it is of another text, or it is damaged. V8 itself compares only the length of the text. */
-function kept(file, hash) {
+function readKept(file, hash) {
   let bytes;
   try {
     bytes = readFileSync(placeOf(file));
@@ -89,12 +89,12 @@ function keepCompiled() {
     accessSync(cache, constants.W_OK);
     for (const { file, hash, script } of kept) {
       const data = script.createCachedData();
-      const aside = `${placeOf(file)}.${process.pid}`;
-      writeFileSync(aside, Buffer.concat([hash, hashOf(data), data]));
-      renameSync(aside, placeOf(file));
+      const temporary = `${placeOf(file)}.${process.pid}`;
+      writeFileSync(temporary, Buffer.concat([hash, hashOf(data), data]));
+      renameSync(temporary, placeOf(file));
     }
   } catch {
-    // A start without it takes longer, and is all the same otherwise.
+    // Without it a start only takes longer.
   }
 }
 

@@ -11,7 +11,7 @@ import { org, randomRows } from '../support/analytics-rows.js';
 import { batchOf } from '../support/asked-ledgers.js';
 import { folder, forEachStore } from '../support/stores.js';
 
-/** What wide ranges with filters are read from, with a ledger in PostgreSQL. */
+/** With a ledger in PostgreSQL, wide ranges with filters are read from these. */
 describe('copies of requests', () => {
   const start = Date.parse('2026-09-01T00:00:00Z');
   const days = 6;
@@ -76,7 +76,7 @@ describe('copies of requests', () => {
       expect(await answers()).to.deep.equal(withLate);
     });
 
-    it('count pages of logs, and go with the requests whose time is over', async () => {
+    it('count pages of logs, and are deleted with expired requests', async () => {
       const sights = [sight, { ...sight, workspaces: null, except: ['w-2'] }, { ...sight, keys: ['k-1'] }];
       const totals = async () => {
         const found: unknown[] = [];

@@ -13,7 +13,7 @@ import { org, randomRows } from '../support/analytics-rows.js';
 import { batchOf } from '../support/asked-ledgers.js';
 import { folder, forEachStore } from '../support/stores.js';
 
-/** As a file was before values of metadata had columns. */
+/** A file in the format before values of metadata had columns. */
 async function dropValueColumns(connection: DuckDBConnection): Promise<void> {
   const found = await connection.runAndReadAll('SELECT DISTINCT number FROM metadata_columns');
   for (const [number] of found.getRows())
@@ -94,7 +94,7 @@ describe('rollups of an earlier version', () => {
   });
 });
 
-describe('requests in a file of before values of metadata had columns', () => {
+describe('requests in a file from before values of metadata had columns', () => {
   const start = Date.parse('2026-09-01T00:00:00Z');
   const rows = randomRows(1, 70, start, dayMs).map(
     (row, i): LedgerRow => ({

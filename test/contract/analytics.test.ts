@@ -520,7 +520,7 @@ describe('analytics', function () {
         ...{ kind: 'groups', by: { metadata: 'team' }, figures: groupFigures.slice(0, 6), limit: 10 },
         ...{ orderBy: 'key', isDescending: false, offset: 0, hasTotal: true, ...about, filters },
       };
-      // Names that come earlier have the columns of values that there are.
+      // Earlier names have taken all columns of values.
       const names = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`name ${i}`, 'v']));
       const early = { ...given[0]!, id: '0190a1b2-0000-7000-c000-000000000000', metadata: names };
       await ledger.apply(batch([early]));

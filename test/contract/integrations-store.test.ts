@@ -214,7 +214,7 @@ describe('integrations in the store', () => {
       ]);
     });
 
-    it('are not held by providers of workspaces that are archived', async () => {
+    it('can be deleted although providers of archived workspaces use them', async () => {
       const gone = await store.workspaces.create(org, { name: 'Gone', slug: 'gone' });
       if (gone === 'taken') throw new Error('The slug is taken.');
       const { id } = here(await store.integrations.create(org, input('outlived', { workspaceId: gone.id })));

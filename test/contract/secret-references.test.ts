@@ -142,7 +142,7 @@ describe('secret references in the store', () => {
       expect(await store.secretReferences.delete(place.organisationId, made.id)).to.include({ id: made.id });
     });
 
-    it('are not held by what is in workspaces that are archived', async () => {
+    it('can be deleted although records of archived workspaces use them', async () => {
       const made = await make('outlived');
       const org = place.organisationId;
       const gone = await store.workspaces.create(org, { name: 'Gone', slug: 'gone' });

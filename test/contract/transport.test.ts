@@ -263,7 +263,7 @@ for (const [name, create] of [
         expect(answers.map((answer) => answer.body.toString())).to.deep.equal(['/one', '/two', '/three']);
       });
 
-      it('answers no more than some requests of a connection in one turn, and others in between', async () => {
+      it('closes a connection that sends many requests in one turn, and counts each turn by itself', async () => {
         for (const [request, size] of [
           [get('/'), 20_000],
           [post('/', 'x'), 20_000],

@@ -191,7 +191,7 @@ describe('requests to analytics', () => {
     expect(wrong.json.data.message).to.equal('filters."colour" is no filter.');
   });
 
-  it('save no filter by a workspace that there is none of, or that the key does not see', async () => {
+  it('save no filter by a workspace that does not exist or that the key does not see', async () => {
     const save = (filters: object, key?: string) =>
       plane.rest(
         'POST',

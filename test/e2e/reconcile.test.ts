@@ -162,7 +162,7 @@ describe('headgate reconcile', function () {
     ]);
   });
 
-  it('refuses providers that are none, and suggests the nearest', async () => {
+  it('refuses unknown providers, and suggests the nearest name', async () => {
     writeFileSync(join(folder, 'none.csv'), 'date,model,key,input_tokens,output_tokens,cost_usd\n');
     const given = ['-f', 'none.csv', '--from', day, '--to', day];
     const of = await command(['--provider', 'generic', ...given, '--of', 'openai', '--of', 'antropic']);

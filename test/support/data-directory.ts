@@ -2,14 +2,14 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A first start with one of these makes something else, or in another place. */
+/** With one of these a first start creates other records, or in another place. */
 const otherPlaces =
   /^(DATABASE_URL|LEDGER_DATABASE_URL|REDIS_URL|HEADGATE_(CONFIG|ROLE|MASTER_KEY|DATABASE_URL|LEDGER_DATABASE_URL|REDIS_URL)(_FILE)?)$/;
 
 /**
  * An empty folder for a gateway that is started with `env`, or one that has had its first start: with the databases, the master
- * key and the first keys. To make these takes a start a quarter of its processor time. Such gateways have the same keys and ids
- * where they run beside each other, but no database in common.
+ * key and the first keys. Creating these takes a quarter of a start's processor time. Such gateways have the same keys and ids,
+ * but each has its own databases.
  */
 export async function newDataDirectory(env: Readonly<Record<string, string>>): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
@@ -19,7 +19,7 @@ export async function newDataDirectory(env: Readonly<Record<string, string>>): P
   return dataDir;
 }
 
-/** What a first start leaves, made once a process. */
+/** The files that a first start creates; created once a process. */
 let made: Promise<string> | null = null;
 
 async function make(): Promise<string> {

@@ -65,7 +65,7 @@ const hasTextsOf = (some: BodyTexts, others: BodyTexts): boolean =>
 
 const requestChecks = new WeakMap<GuardrailRules, GuardrailRules>();
 
-/** The guardrail with those checks alone that judge parameters, and not texts. */
+/** The guardrail with only those checks that judge parameters, not texts. */
 function requestChecksOf(guardrail: GuardrailRules): GuardrailRules {
   let found = requestChecks.get(guardrail);
   if (found === undefined) {

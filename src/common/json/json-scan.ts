@@ -1,4 +1,4 @@
-/** Ceilings that a JSON text must keep to before anyone parses it. */
+/** Limits that a JSON text is checked against before it is parsed. */
 export interface JsonCaps {
   readonly maxDepth: number;
   readonly maxTokens: number;
@@ -23,7 +23,7 @@ const maxMembers = 10_000;
 
 /** Characters. Comparing a number with the nearest double takes time that grows with its digits. */
 const longestNumber = 1000;
-/** No matter how long the text: an embedding request of OpenAI's has at most 300,000 tokens. */
+/** However long the text is: an embedding request of OpenAI's has at most 300,000 tokens. */
 const mostTokens = 320_000;
 
 /** Depth 64; 10,000 members an object; 100,000 tokens a MiB, no less than that for a small text, at most 320,000. */
@@ -151,6 +151,6 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
       }
     }
   }
-  const problem = tokens > caps.maxTokens ? `has more than ${caps.maxTokens} values, too many` : null;
+  const problem = tokens > caps.maxTokens ? `has more than ${caps.maxTokens} names and values` : null;
   return { problem, bigNumbers, tokens };
 }

@@ -26,7 +26,7 @@ export interface Job {
   readonly transfer?: readonly ArrayBuffer[];
 }
 
-/** Milliseconds. */
+/** A job that runs for longer lets another one use a spare thread. Milliseconds. */
 const longMs = 20;
 
 /**
@@ -41,7 +41,7 @@ export class JobThreads {
   /** Places with a job, and when it began. */
   readonly #running = new Map<number, number>();
   readonly #waiting = new Set<(place: number | null) => void>();
-  /** Set while jobs wait and a place is free: it is looked again whether one that runs takes long. */
+  /** Set while jobs wait and a place is free: checks again later whether a running job takes long. */
   #look: NodeJS.Timeout | null = null;
 
   constructor(readonly options: JobThreadsOptions) {

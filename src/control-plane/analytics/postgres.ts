@@ -182,7 +182,7 @@ class FoundDays {
   }
 }
 
-/** What one question is put to. */
+/** The database as one question reads it. */
 class PostgresDatabase implements AnalyticsDatabase {
   readonly #source: string;
 

@@ -43,7 +43,7 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
   'gemini-embed': geminiEmbedRules,
 };
 
-/** The body of an endpoint that parses it, read and checked; null: not here, it would take too long. Throws the error for the client. */
+/** The body of an endpoint that parses it, read and checked; null: it would take too long on the event loop. Throws the error for the client. */
 export function readQuickly(endpoint: EndpointName, bytes: Buffer): ReadBody | null {
   if (bytes.length > quickCost) return null;
   const scan = scanBody(bytes);

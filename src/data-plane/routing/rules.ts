@@ -294,7 +294,7 @@ function checkRootKeys({ children }: Draft, findings: Findings): void {
       if (child.fields[key] !== undefined)
         findings.add(
           childPath(child.path, key),
-          'stands at the root of a config: it is for all of its targets',
+          'belongs at the root of a config: it applies to all of its targets',
         );
     }
     checkRootKeys(child, findings);

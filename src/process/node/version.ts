@@ -10,10 +10,10 @@ export function ownPackage(): { readonly folder: URL; readonly version: string }
       const folder = new URL(up, import.meta.url);
       const text = readFileSync(new URL('package.json', folder), 'utf8');
       const { version } = JSON.parse(text) as { version?: string };
-      // That of dist/bundle has none.
+      // The one of dist/bundle has no version.
       if (version !== undefined) return { folder, version };
     } catch {
-      // Source, build and bundle lie at different depths: another one it is.
+      // Source, build and bundle are at different depths: the next one is tried.
     }
   }
   return null;

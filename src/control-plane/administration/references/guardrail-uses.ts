@@ -4,7 +4,7 @@ import { referencesOf } from './config-references.js';
 /** Of each kind, in a message. */
 const maxNamed = 10;
 
-/** What applies a guardrail, for a message; empty: nothing does. */
+/** The defaults and configs that apply a guardrail, as text for a message; empty: there are none. */
 export async function usesOf(store: Store, guardrail: Guardrail): Promise<string> {
   const mentions = await store.guardrails.mentions(guardrail, maxNamed + 1);
   const configs = mentions.configs.filter(({ text }) =>

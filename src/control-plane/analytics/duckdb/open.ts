@@ -5,8 +5,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
 
 /**
- * Its default is a format that years of versions read: to group by a column with nulls takes ten times as long in it. Tables of
- * earlier files keep theirs until they are made again.
+ * DuckDB's default is an old format that many versions read; grouping by a column with nulls takes ten times as long in it. Tables
+ * of earlier files keep that format until they are rebuilt.
  */
 const storageVersion = 'v1.5.0';
 
@@ -15,8 +15,8 @@ export interface OpenFile {
   readonly connection: DuckDBConnection;
 }
 
-/** Opens a file, whose tables are those that statements name. Throws if it cannot be read, or another process has it open. */
-async function openThat(path: string): Promise<OpenFile> {
+/** Opens a file, in which statements find their tables. Throws if it cannot be read, or another process has it open. */
+async function attach(path: string): Promise<OpenFile> {
   // Only a file that is attached can be given the version of its format.
   const instance = await DuckDBInstance.create(':memory:', { ...options, temp_directory: `${path}.tmp` });
   const connection = await instance.connect();
@@ -35,10 +35,10 @@ async function openThat(path: string): Promise<OpenFile> {
 /** A file that cannot be read is replaced by an empty one. */
 export async function openFile(path: string): Promise<OpenFile> {
   try {
-    return await openThat(path);
+    return await attach(path);
   } catch (error) {
     if (/lock/i.test((error as Error).message)) throw error;
     for (const end of ['', '.wal']) rmSync(path + end, { force: true });
-    return openThat(path);
+    return attach(path);
   }
 }

@@ -1,9 +1,9 @@
 import type { Changes } from './changes.js';
 
 /**
- * Values of metadata in columns of their own: to read the JSON of millions of requests takes a second, a column of repeated values
- * as long as one of models. An organisation's names get the next free column when they first appear, so that no earlier request has them;
- * for other names the JSON is read.
+ * Values of metadata in columns of their own: reading the JSON of millions of requests takes a second, reading a column takes no longer
+ * than that of models. A name gets the next free column of its organisation when it first appears, so that no earlier request has it.
+ * For other names the JSON is read.
  */
 export const valueColumnCount = 16;
 export const valueColumn = (number: number): string => `metadata_${number}`;
@@ -17,7 +17,7 @@ export interface NameColumn {
   readonly number: number;
 }
 
-/** What a batch of rows has in these columns, and the columns that were given out for it. */
+/** What a batch of rows has in these columns, and the columns that were assigned for it. */
 export interface ValuesOfRows {
   /** By the number of the column. */
   readonly lists: readonly (readonly (string | null)[])[];
@@ -31,7 +31,7 @@ export function valuesOf(rows: Changes, known: readonly NameColumn[]): ValuesOfR
     .list('metadata')
     .map((text) => (text === null ? [] : Object.entries((JSON.parse(String(text)) ?? {}) as object)));
   const columns = new Map<string, Map<string, number>>();
-  for (const { org, name, number } of known) of(columns, org).set(name, number);
+  for (const { org, name, number } of known) mapOf(columns, org).set(name, number);
   const added = [...newNames(orgs, metadata, columns)];
   const lists = Array.from({ length: valueColumnCount }, () =>
     new Array<string | null>(rows.count).fill(null),
@@ -46,7 +46,7 @@ export function valuesOf(rows: Changes, known: readonly NameColumn[]): ValuesOfR
   return { lists, added };
 }
 
-/** Gives out columns, the commonest name of the batch first. */
+/** Assigns free columns, the most frequent name of the batch first. */
 function* newNames(
   orgs: readonly string[],
   metadata: readonly (readonly [string, unknown][])[],
@@ -55,16 +55,16 @@ function* newNames(
   const counts = new Map<string, Map<string, number>>();
   for (const [i, pairs] of metadata.entries()) {
     const org = orgs[i] ?? '';
-    const own = of(columns, org);
+    const own = mapOf(columns, org);
     if (own.size >= valueColumnCount) continue;
     for (const [name] of pairs) {
       if (name === userName || own.has(name)) continue;
-      const names = of(counts, org);
+      const names = mapOf(counts, org);
       names.set(name, (names.get(name) ?? 0) + 1);
     }
   }
   for (const [org, names] of counts) {
-    const own = of(columns, org);
+    const own = mapOf(columns, org);
     const commonest = [...names].sort(([, one], [, other]) => other - one);
     for (const [name] of commonest.slice(0, valueColumnCount - own.size)) {
       const number = own.size;
@@ -74,7 +74,7 @@ function* newNames(
   }
 }
 
-function of<T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> {
+function mapOf<T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> {
   const found = maps.get(key) ?? new Map<string, T>();
   maps.set(key, found);
   return found;

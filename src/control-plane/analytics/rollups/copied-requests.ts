@@ -2,15 +2,15 @@ import { dayMs, hourMs } from '../buckets.js';
 import type { Stretch } from './rolled-range.js';
 
 /**
- * Copies of the requests of days that have ended, in a ledger in PostgreSQL, with what most questions need and nothing else: rows of a
- * workspace lie together, and a fifth of the pages is read. Each day has the snapshot that it was copied in, like days of rollups.
+ * Copies of the requests of days that have ended, in a ledger in PostgreSQL, with only the columns that most questions need: rows of
+ * a workspace are stored together, and a third of the pages is read. For each day the snapshot of its copy is stored, as for rollups.
  */
 export const copiesTable = 'copied_requests';
 export const copiedDays = 'copied_days';
 
 const text = 'text COLLATE "C"';
 
-/** Of a fixed length first: they are found without a look at the others. */
+/** Those of a fixed length first: PostgreSQL then reads them without the others. */
 const columns = {
   at: 'bigint NOT NULL',
   cost: 'bigint',
@@ -40,7 +40,7 @@ const columns = {
 } as const;
 const names = Object.keys(columns);
 
-/** How a column is put in where it is another one than that of requests: the usual status of the cache takes no space. */
+/** Expressions for columns that are not copied as they are: the usual status of the cache takes no space. */
 const stored: Readonly<Record<string, string>> = { cache: "nullif(cache, 'DISABLED')" };
 
 export const createCopies = `CREATE TABLE ${copiesTable} (${Object.entries(columns)

@@ -61,7 +61,7 @@ async function prepare(connection: WorkConnection): Promise<void> {
   });
 }
 
-/** All of it or nothing. Another node that copies the same day at the same time has this one fail, and it is done all the same. */
+/** In one transaction. It fails if another node copies the same day at the same time: the day is copied nevertheless. */
 async function copyOne(connection: WorkConnection, day: number, hasPartition: boolean): Promise<void> {
   if (!hasPartition)
     await transaction(connection, 'READ COMMITTED', async () => {
@@ -70,6 +70,6 @@ async function copyOne(connection: WorkConnection, day: number, hasPartition: bo
   await transaction(connection, 'REPEATABLE READ', async () => {
     for (const statement of copyDay(day, PostgresAnalytics.sourceOf)) await connection.query(statement);
   });
-  // Before the server's own maintenance does it, plans would take the rows for few, and rows could not be counted in the index alone.
+  // Until the server's own maintenance does it, plans would assume few rows, and rows could not be counted in the index alone.
   await connection.query(`VACUUM (ANALYZE) ${copyOf(day)}`);
 }

@@ -6,7 +6,7 @@ export interface WorkConnection {
 }
 export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>) => Promise<T>;
 
-/** Held by what makes tables of rollups. */
+/** Locked while tables of rollups are created. */
 export const rollupsLock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
 
 /** `exchanges_20261123`. */

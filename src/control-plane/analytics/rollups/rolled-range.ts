@@ -22,7 +22,7 @@ export interface DaysInWeeks {
   readonly otherDays: readonly Stretch[];
 }
 
-/** A filter by a group that has cells of its own: these of its keys are what the filter leaves. */
+/** A filter by a group that has cells of its own. `keys`: the keys of the group that match. */
 export interface CellFilter {
   readonly by: Exclude<GroupName, 'workspace'>;
   readonly keys: readonly string[];
@@ -43,7 +43,7 @@ export interface FilteredCells {
   readonly filter: CellFilter | null;
 }
 
-/** Cells are of workspaces, and of one group each: they have nothing of what other filters leave, or several. null: requests are counted. */
+/** Each cell is of one workspace and one group, so that it cannot answer other filters, or several. null: requests are counted. */
 export function filteredCells({
   sight,
   filters,

@@ -40,7 +40,7 @@ export class PostgresExpiry {
         const gone = await slices(client, table, where, values);
         if (table === 'exchanges') {
           deleted += gone;
-          // No one else writes them.
+          // In one statement: copies need no slices, since ingestion does not write them.
           if (copies[0]?.found === true)
             await client.query(`DELETE FROM ${copiesOfRequests} WHERE ${where}`, values);
         }

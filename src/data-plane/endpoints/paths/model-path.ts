@@ -4,7 +4,7 @@ import { checkPassthroughPath } from './passthrough-path.js';
 /** The list of models, and one of them. */
 export const models: Endpoint = { name: 'models', format: 'none', body: 'stream' };
 
-/** HEAD has the head of the answer to GET. */
+/** HEAD has the status and headers of the answer to GET. */
 export const readingMethods: readonly string[] = ['GET', 'HEAD'];
 
 const list = /^\/v1(?:beta)?\/models$/;

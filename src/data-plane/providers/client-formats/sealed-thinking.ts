@@ -24,11 +24,11 @@ const mark = 'thinking:';
 /**
  * A provider's thinking block as `encrypted_content`: opaque to the client, and back again. It needs no encryption of
  * ours: the provider that signed a block refuses a changed one, and those that sign nothing have only the text. null for
- * a block of nothing.
+ * an empty block.
  */
 export function sealThinking(block: JsonObject): string | null {
-  const says = ['thinking', 'signature'].some((key) => (asString(block[key]) ?? '') !== '');
-  return says || block['type'] === 'redacted_thinking'
+  const hasContent = ['thinking', 'signature'].some((key) => (asString(block[key]) ?? '') !== '');
+  return hasContent || block['type'] === 'redacted_thinking'
     ? Buffer.from(mark + stringifyJson(block)).toString('base64')
     : null;
 }

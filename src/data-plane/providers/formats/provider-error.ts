@@ -38,14 +38,14 @@ export function readProviderError(
 
 interface WrongField {
   readonly message: string;
-  /** null where it is the body as a whole. */
+  /** null: the body as a whole. */
   readonly path: string | null;
 }
 
 /** `[{loc: ["body", "messages", 0, "name"], msg}]`: the first field that a FastAPI server has found wrong; null: none. */
 function wrongField(body: JsonObject | null): WrongField | null {
-  const said = body?.['message'];
-  const list = asArray(body?.['detail']) ?? asArray(asObject(said)?.['detail']) ?? asArray(said);
+  const message = body?.['message'];
+  const list = asArray(body?.['detail']) ?? asArray(asObject(message)?.['detail']) ?? asArray(message);
   const first = asObject(list?.[0]);
   const text = asString(first?.['msg']);
   if (text === null) return null;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from './json-shape.js';
 
-/** Limits that structured output refuses: they become words of the description, as Anthropic's own clients write them. */
+/** Limits that structured output refuses: they are written into the description, as Anthropic's own clients write them. */
 const limits = new Set([
   'minimum',
   'maximum',
@@ -15,12 +15,12 @@ const limits = new Set([
   'uniqueItems',
 ]);
 
-/** Formats of strings that it has. */
+/** String formats that structured output supports. */
 const formats = new Set<unknown>([
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ]);
 
-/** What a schema cannot be rid of without another meaning. */
+/** Keywords that cannot be removed without changing what the schema accepts. */
 const inexpressible = new Set([
   ...['allOf', 'not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'dependentSchemas'],
   ...['dependentRequired', 'minProperties', 'maxProperties', 'prefixItems', 'contains', '$dynamicRef'],
@@ -31,8 +31,8 @@ const localRef = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 /**
  * A JSON schema as Claude's structured output takes it (platform.claude.com/docs/en/build-with-claude/structured-outputs,
  * "JSON Schema limitations"; Bedrock's has the same): every object is closed, and limits, which are named in `dropped`,
- * are part of the descriptions. null: it cannot be written so, as an object of any members, or a schema that contains
- * itself.
+ * are part of the descriptions. null: that is not possible, as for an object with any members, or a schema that
+ * contains itself.
  */
 export function toStructuredSchema(schema: JsonObject, path: string, dropped: string[]): JsonObject | null {
   const writer = new SchemaWriter();

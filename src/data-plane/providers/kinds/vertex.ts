@@ -33,12 +33,17 @@ function forCall(call: RowCall): ProviderDefinition {
   const under = project === null ? '' : `/projects/${project}/locations/${regionOf(call.fields)}`;
   if (call.format === 'none') return { ...vertex, base };
   const { publisher, name } = published(call.model);
-  return { ...vertex, base, ...spokenBy(publisher, name, under, call) };
+  return { ...vertex, base, ...definitionOf(publisher, name, under, call) };
 }
 
-type Spoken = Pick<ProviderDefinition, 'paths' | 'quirks' | 'dialect' | 'passHeaders'>;
+type PublisherDefinition = Pick<ProviderDefinition, 'paths' | 'quirks' | 'dialect' | 'passHeaders'>;
 
-function spokenBy(publisher: string, name: string, under: string, { format, streaming }: RowCall): Spoken {
+function definitionOf(
+  publisher: string,
+  name: string,
+  under: string,
+  { format, streaming }: RowCall,
+): PublisherDefinition {
   const model = modelSegments(name).join('/');
   const raw = streaming ? 'streamRawPredict' : 'rawPredict';
   switch (publisher) {

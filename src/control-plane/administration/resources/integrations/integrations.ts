@@ -45,8 +45,8 @@ function checkStoredAddress(
   checkAddress(parts, provider, pathOf('custom_host'), stored || mapped);
 }
 
-const isUses = (gone: Integration | readonly IntegrationUse[]): gone is readonly IntegrationUse[] =>
-  Array.isArray(gone);
+const isUses = (result: Integration | readonly IntegrationUse[]): result is readonly IntegrationUse[] =>
+  Array.isArray(result);
 
 function stillUsed(slug: string, uses: readonly IntegrationUse[]): AdminError {
   const named = uses.map((use) => `provider ${use.slug} of workspace ${use.workspace}`).join(', ');
@@ -174,11 +174,11 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
 
     async DeleteIntegration(caller, request) {
       const { id, slug } = await find(caller, request, 'delete');
-      const gone = await store.integrations.delete(caller.organisationId, id, request.etag ?? undefined);
-      if (gone === 'missing') throw noIntegration();
-      if (gone === 'stale') throw stale();
-      if (isUses(gone)) throw stillUsed(slug, gone);
-      caller.changed(gone, forgetLentTo(gone.provider));
+      const result = await store.integrations.delete(caller.organisationId, id, request.etag ?? undefined);
+      if (result === 'missing') throw noIntegration();
+      if (result === 'stale') throw stale();
+      if (isUses(result)) throw stillUsed(slug, result);
+      caller.changed(result, forgetLentTo(result.provider));
       return {};
     },
 

@@ -24,7 +24,7 @@ export async function mentionsOf(
     'workspaces.status': 'active',
     ...(workspaceId !== null && { 'workspaces.id': workspaceId }),
   };
-  // Defaults have ids, whatever they were set by.
+  // Defaults are stored as ids, even if they were set by slug.
   const workspaces: string[] = await sql('workspaces')
     .where(inReach)
     .andWhere('defaults', 'like', holding(id))
@@ -37,7 +37,7 @@ export async function mentionsOf(
     .where(inReach)
     .andWhere({ 'configs.organisation_id': organisationId, 'configs.status': 'active' })
     .andWhere((either) => {
-      // An underscore of a slug matches any character here: what it finds besides does no harm.
+      // An underscore of a slug matches any character here; the caller checks the configs that are found.
       either.where('config_versions.text', 'like', holding(id));
       either.orWhere('config_versions.text', 'like', holding(slug));
     })

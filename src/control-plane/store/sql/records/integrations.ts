@@ -174,7 +174,7 @@ export class SqlIntegrations implements IntegrationStore {
       const row = await this.#active(sql, organisationId, id);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
-      // Of an archived workspace nothing can be deleted any more, and nothing is used.
+      // Records of an archived workspace are not used, and can no longer be deleted.
       const uses: IntegrationUse[] = await sql('providers')
         .join('workspaces', 'workspaces.id', 'providers.workspace_id')
         .where({ 'providers.organisation_id': organisationId, integration_id: row.id })

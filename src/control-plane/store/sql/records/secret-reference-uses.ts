@@ -25,7 +25,7 @@ export async function usesOf(
   const uses: SecretReferenceUse[] = [];
   for (const { table, column, kind, only, hasPlace } of tables) {
     const wanted = sql(table).where({ organisation_id: organisationId, ...only });
-    // Of an archived workspace nothing can be changed any more, and nothing is used.
+    // Records of an archived workspace are not used, and can no longer be changed.
     if (hasPlace) {
       const active = sql('workspaces')
         .where({ organisation_id: organisationId, status: 'active' })
