@@ -293,6 +293,21 @@ describe('documents of configuration', () => {
     expect(await labels()).to.not.include('of-tenant');
   });
 
+  it('delete a workspace with the guardrails that are its defaults', async () => {
+    const [own, shared] = ['no mail', 'everywhere'].map((name) => documents.find((one) => one.name === name));
+    const defaults = { input_guardrails: ['own'], output_guardrails: ['over all'] };
+    const set = 'closed';
+    const all = [
+      { kind: 'Workspace', name: 'closed', spec: { name: 'Closed', defaults } },
+      { ...own, name: 'own', workspace: 'closed' },
+      { ...shared, name: 'over all' },
+    ];
+    const made = await plane.rest('POST', '/v1/apply', { documents: all, set });
+    expect(made.json.created, JSON.stringify(made.json)).to.equal(3);
+    const pruned = await plane.rest('POST', '/v1/apply', { documents: [], set, prune: true });
+    expect([pruned.status, pruned.json.deleted], JSON.stringify(pruned.json)).to.deep.equal([200, 3]);
+  });
+
   it('refuse to prune what a record that stays still uses', async () => {
     const config = {
       kind: 'Config',

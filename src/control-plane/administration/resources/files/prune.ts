@@ -51,15 +51,10 @@ export class Pruning {
     await this.#checkDependents(doomed, faults);
     if (faults.length > 0) return [];
     const pruned: Pruned[] = [];
+    for (const one of doomed)
+      if (one.kind.kind === 'Workspace') await this.#guarded(one, faults, () => this.#clearGuardrails(one));
     for (const one of doomed) {
-      try {
-        await this.#delete(one);
-      } catch (thrown) {
-        const error = AdminError.from(thrown);
-        if (error.code === 'AB04' || error.code === 'unavailable') throw thrown;
-        faults.push({ path: nameOf(one), problem: `cannot be deleted: ${error.message}` });
-        continue;
-      }
+      if (!(await this.#guarded(one, faults, () => this.#delete(one)))) continue;
       await store.appliedDocuments.delete(organisationId, one.kind.kind, one.row.id);
       pruned.push({
         message: messageOf(one),
@@ -67,6 +62,19 @@ export class Pruning {
       });
     }
     return pruned;
+  }
+
+  /** Was it done? What is refused is a fault. */
+  async #guarded(one: Doomed, faults: Fault[], work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (thrown) {
+      const error = AdminError.from(thrown);
+      if (error.code === 'AB04' || error.code === 'unavailable') throw thrown;
+      faults.push({ path: nameOf(one), problem: `cannot be deleted: ${error.message}` });
+      return false;
+    }
   }
 
   async #find({ kind: name, recordId, workspaceId }: AppliedDocument): Promise<Doomed | null> {
@@ -112,6 +120,14 @@ export class Pruning {
         }
       }
     }
+  }
+
+  /** Guardrails go before their workspace, and none is deleted that is a default. */
+  async #clearGuardrails({ kind, row }: Doomed): Promise<void> {
+    const names = referencesIn(kind.references, await this.inventory.current(kind, row));
+    if (!names.some((name) => name.kind === 'Guardrail')) return;
+    const defaults = { input_guardrails: [], output_guardrails: [] };
+    await this.calls.run('Workspaces.UpdateWorkspace', { workspace_id: row.id, defaults });
   }
 
   async #delete({ kind, row }: Doomed): Promise<void> {
