@@ -5,6 +5,7 @@ import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { dayMs } from '../../src/control-plane/analytics/buckets.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
 import type { AnalyticsQuestion } from '../../src/control-plane/analytics/question.js';
+import { copyDay } from '../../src/control-plane/analytics/rollups/copied-requests.js';
 import { PostgresCopies } from '../../src/control-plane/analytics/rollups/postgres-copies.js';
 import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { org, randomRows } from '../support/analytics-rows.js';
@@ -114,6 +115,34 @@ describe('copies of requests', () => {
       const [{ of_all: ofAll }] = await query(`SELECT count(*)::int AS of_all FROM copied_requests`);
       const [{ of_rows: ofRows }] = await query(`SELECT count(*)::int AS of_rows FROM exchanges`);
       expect(ofAll).to.equal(ofRows);
+    });
+
+    it('go with requests that are deleted while their day is copied', async () => {
+      await copy();
+      await query('DELETE FROM copied_requests');
+      const before = start + 3.5 * dayMs;
+      const expire = (rowsBefore: number) =>
+        ledger.expire({
+          rowsBefore: null,
+          bodiesBefore: null,
+          workspaces: [{ org, workspace: 'w-1', rowsBefore, bodiesBefore: null }],
+        });
+      const left = async () => {
+        const [row] = await query(
+          `SELECT count(*)::int AS found FROM copied_requests WHERE workspace = 'w-1' AND at < ${before}`,
+        );
+        return row.found;
+      };
+      await ledger.statements.apart(async (client) => {
+        const [begin, ...others] = copyDay(start / dayMs + 3, PostgresAnalytics.sourceOf);
+        await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; ${begin}`);
+        expect(await expire(before)).to.be.greaterThan(0);
+        for (const statement of others) await client.query(statement);
+        await client.query('COMMIT');
+      });
+      expect(await left()).to.be.greaterThan(0);
+      await expire(before + 60_000);
+      expect(await left()).to.equal(0);
     });
   });
 });

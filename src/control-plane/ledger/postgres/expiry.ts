@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
-import { copiesOfRequests } from './schema.js';
+import { copiesOfRequests, dayMs } from './schema.js';
 
 /** Rows of one statement: its locks are short. */
 const sliceRows = 2000;
@@ -36,13 +36,18 @@ export class PostgresExpiry {
         known.add(key);
         if (before === null) continue;
         const where = `${of} AND ${time} >= $3 AND ${time} < $4`;
-        const values = [org, workspace, this.#doneTo.get(key) ?? 0, before];
-        const gone = await slices(client, table, where, values);
+        const from = this.#doneTo.get(key) ?? 0;
+        const gone = await slices(client, table, where, [org, workspace, from, before]);
         if (table === 'exchanges') {
           deleted += gone;
-          // In one statement: copies need no slices, since ingestion does not write them.
+          // In one statement: copies need no slices, since ingestion does not write them. A day that is copied while its requests
+          // are deleted has them still, and shows its copies when these are complete: hence a day more.
+          const since = Math.max(0, from - dayMs);
           if (copies[0]?.found === true)
-            await client.query(`DELETE FROM ${copiesOfRequests} WHERE ${where}`, values);
+            await client.query(`DELETE FROM ${copiesOfRequests} WHERE ${where}`, [
+              ...[org, workspace],
+              ...[since, before],
+            ]);
         }
         this.#doneTo.set(key, before);
       }
