@@ -3,10 +3,12 @@ import { referencesOf } from './config-references.js';
 
 /** Of each kind, in a message. */
 const maxNamed = 10;
+/** Of each kind. Some of the configs may only have the slug in another place. */
+const maxRead = 200;
 
 /** The defaults and configs that apply a guardrail, as text for a message; empty: there are none. */
 export async function usesOf(store: Store, guardrail: Guardrail): Promise<string> {
-  const mentions = await store.guardrails.mentions(guardrail, maxNamed + 1);
+  const mentions = await store.guardrails.mentions(guardrail, maxRead);
   const configs = mentions.configs.filter(({ text }) =>
     referencesOf(JSON.parse(text)).guardrails.some(
       ({ name }) => name === guardrail.id || name === guardrail.slug,
