@@ -26,6 +26,9 @@ const bundleUrl = pathToFileURL(join(__dirname, '/')).href;
 /** Shorter scripts are compiled sooner than a file is read. */
 const leastBytes = 8192;
 const hashBytes = 32;
+/** What is kept is run: other users may not write it, even where the umask of a start allows that. */
+const folderMode = 0o755;
+const fileMode = 0o644;
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest();
 
 const importOutside = (specifier) => import(specifier);
@@ -82,15 +85,15 @@ function keepCompiled() {
   const kept = compiled.splice(0);
   if (kept.length === 0) return;
   try {
-    mkdirSync(caches, { recursive: true });
+    mkdirSync(caches, { recursive: true, mode: folderMode });
     const tags = readdirSync(caches);
     if (tags.length >= mostCaches && !tags.includes(basename(cache))) return;
-    mkdirSync(cache, { recursive: true });
+    mkdirSync(cache, { recursive: true, mode: folderMode });
     accessSync(cache, constants.W_OK);
     for (const { file, hash, script } of kept) {
       const data = script.createCachedData();
       const temporary = `${placeOf(file)}.${process.pid}`;
-      writeFileSync(temporary, Buffer.concat([hash, hashOf(data), data]));
+      writeFileSync(temporary, Buffer.concat([hash, hashOf(data), data]), { mode: fileMode });
       renameSync(temporary, placeOf(file));
     }
   } catch {

@@ -1,6 +1,15 @@
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../support/command.js';
 
@@ -65,6 +74,13 @@ describe('the loader of the bundle', () => {
       expect(readFileSync(keptFile()).subarray(0, 32).equals(kept.subarray(0, 32))).to.equal(true);
       expect(readFileSync(keptFile()).length).to.be.greaterThan(kept.length / 2);
     }
+  });
+
+  it('keeps code where other users cannot write, whatever the umask', async () => {
+    write('console.log("one")');
+    await run('/bin/sh', ['-c', 'umask 0 && exec "$0" "$1"', process.execPath, join(folder, 'start.cjs')]);
+    for (const path of [keptFile(), dirname(keptFile()), join(folder, 'cache')])
+      expect(statSync(path).mode & 0o022, path).to.equal(0);
   });
 
   it('runs a script where nothing can be kept', async () => {
