@@ -146,6 +146,31 @@ describe('documents of secret references', () => {
     expect((await apply([{ ...vault, spec: rest }])).json.unchanged).to.equal(1);
   });
 
+  it('are used by the workspaces that a document names, whatever an earlier one named', async () => {
+    const meant = [
+      [{}, [true, []]],
+      [{ allow_all_workspaces: true }, [true, []]],
+      [{ allow_all_workspaces: false }, [false, []]],
+      [{ allowed_workspaces: ['team-a'] }, [false, ['team-a']]],
+      [{ allow_all_workspaces: false, allowed_workspaces: ['team-b'] }, [false, ['team-b']]],
+    ] as const;
+    const of = (spec: object) => ({ ...fromEnv, name: 'changing', spec: { ...fromEnv.spec, ...spec } });
+    await apply([workspace('team-a'), workspace('team-b')]);
+    for (const [before] of meant)
+      for (const [spec, [all, listed]] of meant) {
+        const step = `${JSON.stringify(before)}, then ${JSON.stringify(spec)}`;
+        await apply([of(before)]);
+        const { status, json } = await apply([of(spec)]);
+        expect(status, `${step}: ${json.data.message}`).to.equal(200);
+        expect((await apply([of(spec)])).json.unchanged, step).to.equal(1);
+        const { json: read } = await plane.rest('GET', '/v1/secret-references/changing');
+        const ids = await Promise.all(
+          listed.map(async (slug) => (await plane.rest('GET', `/v1/admin/workspaces/${slug}`)).json.id),
+        );
+        expect([read.allow_all_workspaces, read.allowed_workspaces], step).to.deep.equal([all, ids]);
+      }
+  });
+
   it('take the place of a credential with {secret_reference: slug}, which becomes a mapping', async () => {
     const spec = { ai_provider_id: 'openai', key: { secret_reference: 'from-env' } };
     const short = { kind: 'Integration', name: 'short', spec };

@@ -14,7 +14,7 @@ import type { DocumentKind, Part } from './kinds/kind.js';
 import { referencesIn } from './kinds/references.js';
 import { specShape } from './kinds/spec-shape.js';
 import { Pruning } from './prune.js';
-import { isOf, named, usualOf, withCleared, without } from './requests.js';
+import { isOf, named, usualOf, withCleared } from './requests.js';
 import type { Row } from './row.js';
 import { isWithin, notKept } from './secrets/kept.js';
 
@@ -284,7 +284,7 @@ export class Apply {
       const now = comparable(kind, name, undefined, current[jsonName]);
       if (now === undefined) continue;
       report(item, `spec.${jsonName}`, now, undefined);
-      Object.assign(body, { [name]: null }, without(kind.cleared?.[name], document.fields));
+      Object.assign(body, { [name]: null }, kind.cleared?.[name]?.(sent));
     }
     return Object.keys(body).length === 0 ? null : body;
   }

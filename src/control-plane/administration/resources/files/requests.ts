@@ -42,10 +42,6 @@ export function isOf(kind: DocumentKind, name: string, fields: readonly string[]
   return first === undefined ? method === kind.update : specShape(kind).methodOf(first) === method;
 }
 
-/** The same fields but for those that a document gives. */
-export const without = (fields: JsonFields | undefined, given: readonly string[]): JsonFields =>
-  Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => !given.includes(name)));
-
 /**
  * A message with null for each field that the record has and the document has not; maps and free JSON are replaced as a
  * whole. `wanted`: also with secrets that stay.

@@ -39,8 +39,8 @@ export interface DocumentKind {
   readonly computed?: readonly string[];
   /** Default values of absent fields, by their paths; `*` is any item. */
   readonly usual?: Readonly<Record<string, unknown>>;
-  /** Values for fields that an earlier apply set, that the document no longer has, and that cannot be empty. */
-  readonly cleared?: Readonly<Record<string, JsonFields>>;
+  /** What is sent for fields that an earlier apply set, that the document no longer has, and that cannot be empty; `sent`: its spec. */
+  readonly cleared?: Readonly<Record<string, (sent: JsonFields) => JsonFields>>;
   /** Normalises a spec, if several spellings mean the same. */
   readonly form?: (spec: JsonFields) => JsonFields;
   /** Lists of which only the named items are compared, and the field that names an item. */

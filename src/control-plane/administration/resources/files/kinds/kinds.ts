@@ -29,6 +29,13 @@ function listedWorkspacesAlone(spec: JsonFields): JsonFields {
   return Array.isArray(listed) && listed.length > 0 && allow_all_workspaces === false ? rest : spec;
 }
 
+/** What both fields are when a document has one of them no longer: neither can be set without regard to the other. */
+function workspacesLeft({ allow_all_workspaces = true, allowed_workspaces: listed }: JsonFields): JsonFields {
+  return Array.isArray(listed) && listed.length > 0
+    ? { allow_all_workspaces: false }
+    : { allow_all_workspaces, allowed_workspaces: null };
+}
+
 /** Every kind, in the order in which records are created: a kind that names another one follows it. */
 export const kinds: readonly DocumentKind[] = [
   {
@@ -71,10 +78,7 @@ export const kinds: readonly DocumentKind[] = [
     namedBy: 'slug',
     hasSlug: true,
     usual: { allow_all_workspaces: true },
-    cleared: {
-      allow_all_workspaces: { allow_all_workspaces: true },
-      allowed_workspaces: { allowed_workspaces: null, allow_all_workspaces: true },
-    },
+    cleared: { allow_all_workspaces: workspacesLeft, allowed_workspaces: workspacesLeft },
     form: listedWorkspacesAlone,
     references: references.secretReference,
   },
