@@ -222,6 +222,24 @@ describe('guardrails over the administration plane', () => {
       expect((await gone(id)).status).to.equal(200);
     });
 
+    it('that are deleted keep configs archived that name them', async () => {
+      const { id, slug } = await make();
+      const config = { input_guardrails: [slug] };
+      await plane.rest('POST', '/v1/configs', { workspace_id: 'default', name: 'c', slug: 'pc-old', config });
+      const put = (change: object) =>
+        plane.rest('PUT', '/v1/configs/pc-old', { workspace_id: 'default', ...change });
+      await put({ status: 'archived' });
+      expect((await put({ status: 'active' })).status).to.equal(200);
+      await put({ status: 'archived' });
+      expect((await gone(id)).status).to.equal(200);
+      const refused = await put({ status: 'active' });
+      expect([refused.status, refused.json.data]).to.deep.equal([
+        404,
+        { message: 'config.input_guardrails[0]: there is no such guardrail.', errorCode: 'AB02' },
+      ]);
+      expect((await put({ status: 'active', config: { retry: {} } })).status).to.equal(200);
+    });
+
     it('are named in full up to a number, over gRPC too', async () => {
       const { id, slug } = await make();
       const { configs, guardrails } = plane.workspace.api;

@@ -147,11 +147,17 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
       const place = await placeOf(caller, request);
       const content = setOf(request, 'config');
       const isDefault = setOf(request, 'is_default');
+      const status = setOf(request, 'status');
+      // What only an archived config names may have been deleted.
+      if (status === 'active' && content === undefined) {
+        const { text, status: before } = await found(place, request);
+        if (before !== 'active') await checkReferences(caller, place, JSON.parse(text));
+      }
       const config = await store.configs.update(place, request.slug, {
         name: setOf(request, 'name')?.trim(),
         text: content === undefined ? undefined : await checked(caller, place, content),
         isDefault: isDefault === undefined ? undefined : isDefault === 1,
-        status: setOf(request, 'status'),
+        status,
         by: caller.id,
         etag: request.etag ?? undefined,
       });
