@@ -25,7 +25,11 @@ const full = {
       refusal: null,
       audio: { id: 'audio_1' },
       tool_calls: [
-        { id: 'callRome1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
+        {
+          id: 'callRome1',
+          type: 'function',
+          function: { name: 'get_weather', arguments: '{"city":"Rome"}' },
+        },
       ],
     },
     { role: 'tool', tool_call_id: 'callRome1', content: [{ type: 'text', text: 'sunny' }] },
