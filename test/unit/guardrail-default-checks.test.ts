@@ -308,9 +308,26 @@ describe('checks of requests', () => {
     expect(refused({ tools: [{ type: 'custom', custom: { name: 'rm' } }] }, rm)).to.have.length(1);
     const mixed = { tools: [{ functionDeclarations: [{ name: 'ls' }], googleSearch: {} }] };
     expect(refused(mixed, { tools: { blockedTypes: ['googleSearch'] } })).to.have.length(1);
+    // Names and types in places that another provider reads.
+    const declarations = { functionDeclarations: [], function_declarations: [{ name: 'rm' }] };
+    for (const tool of [
+      { type: 'function', function: { name: 'rm' }, functionDeclarations: [] },
+      { type: 'custom', function: { name: 'ls' }, custom: { name: 'rm' } },
+      { type: 'function', name: 'rm', function: { name: 'ls' } },
+      declarations,
+    ])
+      expect(refused({ tools: [tool] }, rm), JSON.stringify(tool)).to.deep.equal([
+        'The function rm is blocked.',
+      ]);
+    const several = { tools: [{ googleSearch: {}, codeExecution: {} }] };
+    expect(refused(several, { tools: { blockedTypes: ['codeExecution'] } })).to.have.length(1);
     const many = Array.from({ length: 1000 }, () => ({ type: 'function', function: { name: 'ls' } }));
     expect(refused({ tools: many }, rm)).to.deep.equal([]);
-    for (const tools of [[...many, openai.tools[0]], [{ functionDeclarations: [...many, { name: 'rm' }] }]])
+    for (const tools of [
+      [...many, openai.tools[0]],
+      [{ functionDeclarations: [...many, { name: 'rm' }] }],
+      [...Array(1000).fill(null), { name: 'rm' }],
+    ])
       expect(refused({ tools }, rm)).to.include('The request has more than 1000 tools.');
     expect(refused(openai, { params: { blockedKeys: ['temperature'] } })).to.have.length(1);
     expect(refused(openai, { params: { allowedKeys: ['tools', 'temperature'] } })).to.deep.equal([]);

@@ -19,9 +19,10 @@ interface ParamRules {
   >;
 }
 
+/** What a provider may read from one entry of a list of tools. */
 interface Tool {
-  readonly type: string;
-  readonly name: string | null;
+  readonly types: readonly string[];
+  readonly names: readonly string[];
 }
 
 /** Tools that a request may have where any are blocked or allowed, and violations that are listed. */
@@ -30,36 +31,41 @@ const maxViolations = 20;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** The tools of a request, in the formats of OpenAI (and its older `functions`), Anthropic and Gemini: `maxTools` and one more at most. */
-function toolsOf(body: Readonly<Record<string, unknown>>): Tool[] {
-  const found: Tool[] = [];
-  for (const tool of listIn(body['functions']))
-    if (isPlain(tool)) found.push({ type: 'function', name: textOf(tool['name']) });
-  for (const tool of listIn(body['tools'])) {
-    if (!isPlain(tool)) continue;
-    const declared = tool['functionDeclarations'] ?? tool['function_declarations'];
-    if (!Array.isArray(declared)) found.push(toolOf(tool));
-    else {
-      for (const each of listIn(declared))
-        if (isPlain(each)) found.push({ type: 'function', name: textOf(each['name']) });
-      // An object of Gemini may have several tools, by their keys.
-      for (const key of Object.keys(tool)) if (tool[key] !== declared) found.push({ type: key, name: null });
-    }
-    if (found.length > maxTools) break;
+const declarationKeys = ['functionDeclarations', 'function_declarations'];
+
+/**
+ * The tools of a request, in the formats of OpenAI (and its older `functions`), Anthropic and Gemini; null: they have more
+ * than `maxTools` types and names.
+ */
+function toolsOf(body: Readonly<Record<string, unknown>>): Tool[] | null {
+  const functions = listIn(body['functions']);
+  const given = listIn(body['tools']);
+  let count = functions.length + given.length;
+  if (count > maxTools) return null;
+  const tools: Tool[] = functions.map((fn) => ({ types: ['function'], names: namesIn([fn]) }));
+  for (const tool of given.filter(isPlain)) {
+    const declared = declarationKeys.flatMap((key) => listIn(tool[key]));
+    const types = typesOf(tool);
+    count += Math.max(1, types.length, declared.length) - 1;
+    if (count > maxTools) return null;
+    tools.push({ types, names: namesIn([tool, tool['function'], tool['custom'], ...declared]) });
   }
-  return found.slice(0, maxTools + 1);
+  return tools;
 }
 
-const listIn = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value.slice(0, maxTools + 1) : [];
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-function toolOf(tool: Readonly<Record<string, unknown>>): Tool {
-  const inner = [tool['function'], tool['custom']].find(isPlain) ?? tool;
-  const name = textOf(inner['name']);
-  // Anthropic's own tools have a type, functions of the client may have none; Gemini's are keys.
-  const [key = 'unknown'] = Object.keys(tool);
-  const type = textOf(tool['type']) ?? (name === null ? key : 'function');
-  return { type: type === 'custom' && isPlain(tool['input_schema']) ? 'function' : type, name };
+/** A tool may have a name in several places: which of them counts depends on the provider. */
+const namesIn = (values: readonly unknown[]): string[] =>
+  values.filter(isPlain).flatMap(({ name }) => textOf(name) ?? []);
+
+function typesOf(tool: Readonly<Record<string, unknown>>): string[] {
+  const type = textOf(tool['type']);
+  // Anthropic's own tools have a type, functions of the client may have none.
+  if (type !== null) return [type === 'custom' && isPlain(tool['input_schema']) ? 'function' : type];
+  if (tool['name'] !== undefined || tool['function'] !== undefined) return ['function'];
+  // An object of Gemini may have several tools, by their keys.
+  return Object.keys(tool).map((key) => (declarationKeys.includes(key) ? 'function' : key));
 }
 
 /** Why a value is refused by two lists; null: it is not. */
@@ -83,13 +89,16 @@ function violationsOf(
     if (found.length < maxViolations) found.push(violation);
   };
   const all = Object.keys(tools).length === 0 ? [] : toolsOf(body);
-  if (all.length > maxTools) add(`The request has more than ${maxTools} tools.`);
-  for (const { type, name } of all) {
-    const byType = refusal(type, tools.blockedTypes, tools.allowedTypes);
-    if (byType !== null) add(`The tool type ${type.slice(0, 100)} ${byType}.`);
-    const byName =
-      name === null ? null : refusal(name, tools.blockedFunctionNames, tools.allowedFunctionNames);
-    if (byName !== null) add(`The function ${name!.slice(0, 100)} ${byName}.`);
+  if (all === null) add(`The request has more than ${maxTools} tools.`);
+  for (const { types, names } of all ?? []) {
+    for (const type of types) {
+      const byType = refusal(type, tools.blockedTypes, tools.allowedTypes);
+      if (byType !== null) add(`The tool type ${type.slice(0, 100)} ${byType}.`);
+    }
+    for (const name of names) {
+      const byName = refusal(name, tools.blockedFunctionNames, tools.allowedFunctionNames);
+      if (byName !== null) add(`The function ${name.slice(0, 100)} ${byName}.`);
+    }
   }
   for (const key of Object.keys(body)) {
     const byKey = refusal(key, params.blockedKeys, params.allowedKeys);
