@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseInnerJson } from '../inner-json.js';
+import { readInnerText } from '../inner-json.js';
 import { invalid, toolInput, unsupported } from './anthropic-content.js';
 import { audioPart, filePart, urlPart } from './gemini-media.js';
 import type { GeminiTraits } from './gemini-models.js';
@@ -241,12 +241,7 @@ function signatureOf(call: JsonObject): string | null {
 
 /** A function's answer is an object: what is one already goes as it is, anything else as its `output`. */
 function responseOf(text: string, failed: boolean): JsonObject {
-  let value: unknown = text;
-  try {
-    value = parseInnerJson(text);
-  } catch {
-    // Text it is.
-  }
+  const value = readInnerText(text);
   if (failed) return { error: value };
   return asObject(value) ?? { output: value };
 }
