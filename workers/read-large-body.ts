@@ -2,7 +2,7 @@ import type { EndpointName } from '../src/common/core/endpoint.js';
 import { type ErrorCode, GatewayError } from '../src/common/core/errors.js';
 import type { JsonObject } from '../src/common/core/exchange.js';
 import { isJsonObject, parseJson } from '../src/common/json/json.js';
-import { scanJson } from '../src/common/json/json-scan.js';
+import { answerCaps, scanJson } from '../src/common/json/json-scan.js';
 import { lowerThreadPriority } from '../src/common/threads/thread-priority.js';
 import { answerText, scanBody, understand } from '../src/data-plane/endpoints/read-body.js';
 
@@ -30,9 +30,6 @@ export interface ReadJson {
  * small values it is slower than JSON.parse.
  */
 const cloneTokens = 20_000;
-
-/** A provider's tool calls may be nested deeply, but each level takes a call of the parser. */
-const answerCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY, maxMembers: 50_000 };
 
 /** Runs in a worker thread: parses and checks a body. */
 export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { jsonCaps, scanJson } from '../../src/common/json/json-scan.js';
+import { isQuick, jsonCaps, scanJson } from '../../src/common/json/json-scan.js';
 import { quickest } from '../support/quickest.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -76,5 +76,15 @@ describe('json-scan', () => {
     const text = `{"a\\"b":["${'x'.repeat(300)}",-1.5e10,{"c":"\\\\"}]}`;
     for (let length = 0; length <= text.length; length++)
       expect(scan(text.slice(0, length)).problem).to.equal(null);
+  });
+});
+
+describe('isQuick', () => {
+  it('counts the values after a deep one', () => {
+    const values = '{},'.repeat(85_000);
+    const deep = '['.repeat(65) + ']'.repeat(65);
+    expect(isQuick(Buffer.from(`[${values}0]`))).to.equal(false);
+    expect(isQuick(Buffer.from(`[${deep},${values}0]`))).to.equal(false);
+    expect(isQuick(Buffer.from(`[${deep},"${'x'.repeat(100_000)}"]`))).to.equal(true);
   });
 });

@@ -47,9 +47,19 @@ export const parseCost = (length: number, { tokens, bigNumbers }: JsonScan): num
   length + tokens * valueBytes * (bigNumbers ? 2 : 1);
 
 /** Can this JSON text be parsed in one turn of the event loop, whatever is in it? */
-export const isQuick = (bytes: Uint8Array, most = quickCost): boolean =>
-  bytes.length <= certainlyQuickBytes ||
-  (bytes.length <= most && parseCost(bytes.length, scanJson(bytes)) <= most);
+export function isQuick(bytes: Uint8Array, most = quickCost): boolean {
+  if (bytes.length <= certainlyQuickBytes) return true;
+  if (bytes.length > most) return false;
+  const scan = scanJson(bytes, answerCaps);
+  return scan.problem === null && parseCost(bytes.length, scan) <= most;
+}
+
+/** For answers of providers, whose tool calls may be nested deeply; but each level takes a call of the parser. */
+export const answerCaps: JsonCaps = {
+  maxDepth: 1000,
+  maxTokens: Number.POSITIVE_INFINITY,
+  maxMembers: 50_000,
+};
 
 /** No text of this length costs more, even if each byte began a value. */
 export const certainlyQuickBytes = 8 * 1024;
