@@ -43,8 +43,20 @@ export const developerAsSystem: Quirk = {
 function withMessages(body: JsonObject, edit: (message: JsonObject) => JsonObject): JsonObject {
   const { messages } = body;
   if (!Array.isArray(messages)) return body;
-  const edited: unknown[] = messages.map((message) => (isJsonObject(message) ? edit(message) : message));
-  return edited.some((message, i) => message !== messages[i]) ? { ...body, messages: edited } : body;
+  const edited = withObjects(messages, edit);
+  return edited === messages ? body : { ...body, messages: edited };
+}
+
+/** Each object of a list as `edit` returns it; the list itself where that is always the same object. */
+function withObjects(list: readonly unknown[], edit: (item: JsonObject) => JsonObject): readonly unknown[] {
+  let edited: unknown[] | null = null;
+  for (const [i, item] of list.entries()) {
+    const made = isJsonObject(item) ? edit(item) : item;
+    if (made === item) continue;
+    edited ??= [...list];
+    edited[i] = made;
+  }
+  return edited ?? list;
 }
 
 const shortId = /^[a-zA-Z0-9]{9}$/;
@@ -68,12 +80,11 @@ const shortCallIds: Quirk = {
         return short === id ? message : { ...message, tool_call_id: short };
       }
       if (!Array.isArray(calls)) return message;
-      const edited: unknown[] = calls.map((call) => {
-        const given = isJsonObject(call) ? call['id'] : undefined;
-        const short = shortIdOf(given);
-        return short === given ? call : { ...(call as JsonObject), id: short };
+      const edited = withObjects(calls, (call) => {
+        const short = shortIdOf(call['id']);
+        return short === call['id'] ? call : { ...call, id: short };
       });
-      return edited.some((call, i) => call !== calls[i]) ? { ...message, tool_calls: edited } : message;
+      return edited === calls ? message : { ...message, tool_calls: edited };
     }),
 };
 
