@@ -72,6 +72,7 @@ class SchemaWriter {
         hints.push(`${key}: ${stringifyJson(value)}`);
       } else out[key] = value;
     }
+    if (node['anyOf'] !== undefined && node['oneOf'] !== undefined) this.fits = false;
     const ref = node['$ref'];
     if (ref !== undefined && !localRef.test(asString(ref) ?? '')) this.fits = false;
     if (hints.length > 0) {
