@@ -69,10 +69,7 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
     if (copying + threads.waiting >= options.maxQueue || queuedBytes + length > maxQueueBytes) return null;
     queuedBytes += length;
     try {
-      const copies: Uint8Array<ArrayBuffer>[] = [];
-      copying++;
-      for (const each of bytes) copies.push(await copyInTurns(each));
-      copying--;
+      const copies = await copiesOf(bytes);
       const transfer = copies.map(({ buffer }) => buffer);
       const job = jobOf(copies);
       return (await threads.runInTurn(options.deadlineMs, () => ({ task: job, name, transfer }))) as T;
@@ -80,6 +77,17 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
       return null;
     } finally {
       queuedBytes -= length;
+    }
+  }
+
+  async function copiesOf(bytes: readonly Buffer[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    copying++;
+    try {
+      const copies: Uint8Array<ArrayBuffer>[] = [];
+      for (const each of bytes) copies.push(await copyInTurns(each));
+      return copies;
+    } finally {
+      copying--;
     }
   }
 
