@@ -208,8 +208,16 @@ describe('body reader', () => {
     }
   });
 
+  it('reads many bodies that come at once, if they are no longer than a few large ones', async () => {
+    const list = Buffer.from(
+      `{"model":"m","messages":[{"role":"user","content":"x"}],"foo":[${Array(30_000).fill(1234)}]}`,
+    );
+    const all = await Promise.all(Array.from({ length: 40 }, () => readBody(reader, json, list)));
+    for (const { json: read } of all) expect(read['foo']).to.have.length(30_000);
+  });
+
   it('reports that it is overloaded when the queue is full', async () => {
-    const small = createBodyReader({ maxQueue: 1 });
+    const small = createBodyReader({ maxQueue: 1, maxQueueBytes: 1_000_000 });
     try {
       const bytes = dense(2);
       const results = await Promise.allSettled(Array.from({ length: 6 }, () => readBody(small, json, bytes)));

@@ -4,13 +4,15 @@ import { copyInTurns } from '../../common/bytes/copy-in-turns.js';
 import type { Endpoint } from '../../common/core/endpoint.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { JsonObject } from '../../common/core/exchange.js';
+import { quickCost } from '../../common/json/json-scan.js';
 import { JobThreads, threadModule } from '../../common/threads/job-threads.js';
 import { parseInSlices } from './parse-slices.js';
 import { answerText, type ReadBody, summarise } from './read-body.js';
 
 export interface BodyReaderOptions {
-  /** Bodies in the worker thread or waiting for it; more are refused. */
+  /** Bodies in the worker thread or waiting for it; more are refused, unless all together have at most `maxQueueBytes`. */
   readonly maxQueue?: number;
+  readonly maxQueueBytes?: number;
   /** How long one may take there, waiting included. Milliseconds. */
   readonly deadlineMs?: number;
   /** The same for a provider's answer. Milliseconds. */
@@ -28,13 +30,17 @@ export interface BodyReader {
   close(): Promise<void>;
 }
 
+/** As many as `maxQueue` bodies that are just too long to be read where they arrive. */
+const defaultQueueBytes = 16 * quickCost;
+
 /**
- * Reads bodies without blocking the event loop. Large ones and those of many values are parsed and checked in a worker thread, which starts
- * with the first of them. Their content comes back by structured clone where that is cheap (few values, long
+ * Reads bodies without blocking the event loop. Large ones and those of many values are parsed and checked in a worker
+ * thread, which starts with the first of them. Their content comes back by structured clone where that is cheap (few values, long
  * strings: images), else it is parsed again here, in slices.
  */
 export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
-  const { maxQueue = 16, deadlineMs = 10_000, answerDeadlineMs = 30_000 } = options;
+  const { maxQueue = 16, maxQueueBytes = defaultQueueBytes } = options;
+  const { deadlineMs = 10_000, answerDeadlineMs = 30_000 } = options;
   const threads = new JobThreads({
     module: threadModule('../../../workers/read-large-body', import.meta.url),
     threads: 1,
@@ -42,6 +48,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
     idleMs: 30_000,
   });
   let inWorker = 0;
+  let inWorkerBytes = 0;
 
   const overloaded = (cause?: unknown): GatewayError =>
     new GatewayError(
@@ -62,8 +69,10 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
 
   // Each copies its bytes when it has the thread: they are needed here too, and fewer copies wait.
   async function askWorker(endpoint: Endpoint, bytes: Buffer): Promise<ReadResult> {
-    if (inWorker >= maxQueue) throw overloaded();
+    const { length } = bytes;
+    if (inWorker >= maxQueue && inWorkerBytes + length > maxQueueBytes) throw overloaded();
     inWorker++;
+    inWorkerBytes += length;
     try {
       return (await threads.runInTurn(deadlineMs, async () => {
         const copy = await copyInTurns(bytes);
@@ -74,6 +83,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       throw overloaded(thrown);
     } finally {
       inWorker--;
+      inWorkerBytes -= length;
     }
   }
 
