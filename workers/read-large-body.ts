@@ -35,7 +35,7 @@ const cloneTokens = 20_000;
 export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult {
   try {
     const buffer = bufferOf(bytes);
-    const { tokens, bigNumbers } = scanBody(buffer);
+    const { tokens, bigNumbers } = scanBody(endpoint, buffer);
     const { json } = understand(endpoint, buffer, bigNumbers);
     return { code: null, json: canBeCloned(tokens, bigNumbers) ? json : null, bigNumbers };
   } catch (thrown) {

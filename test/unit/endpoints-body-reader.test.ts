@@ -216,6 +216,14 @@ describe('body reader', () => {
     for (const { json: read } of all) expect(read['foo']).to.have.length(30_000);
   });
 
+  it('reads as many tokens to embed as a request may have', async () => {
+    const input = Array.from({ length: 1000 }, () => Array(300).fill(12345));
+    const bytes = Buffer.from(JSON.stringify({ model: 'text-embedding-3-small', input }));
+    const embeddings = findEndpoint('POST', '/v1/embeddings');
+    expect(readQuickly(embeddings.name, bytes)).to.equal(null);
+    expect((await reader.readLong(embeddings, bytes)).json['input']).to.deep.equal(input);
+  });
+
   it('reports that it is overloaded when the queue is full', async () => {
     const small = createBodyReader({ maxQueue: 1, maxQueueBytes: 1_000_000 });
     try {

@@ -66,7 +66,11 @@ describe('JSON texts inside of bodies', () => {
       const context = { provider: 'openai', strict: false, includeUsage: true, model };
       const from = { requestId: 'r', asked: { model, stream: true, events: true }, body: {} };
       const conversion = new ChatConversion(client, formats.get('openai-chat')!, context, from);
-      return streamReading({ conversion, wire: 'openai-chat', call: { provider: 'openai' } } as Outgoing);
+      return streamReading({
+        conversion,
+        wire: 'openai-chat',
+        call: { provider: 'openai' },
+      } as unknown as Outgoing);
     };
     const event = (delta: object, finish: string | null): Buffer =>
       Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);

@@ -33,6 +33,9 @@ export function jsonCaps(length: number): JsonCaps {
   return { maxDepth, maxTokens, maxMembers };
 }
 
+/** For embedding requests, where a token of four digits is a value. */
+export const tokenListCaps: JsonCaps = { maxDepth, maxTokens: mostTokens, maxMembers };
+
 /** Up to this length the caps are the same. */
 const smallBytes = 1_048_576;
 const smallCaps = jsonCaps(0);

@@ -10,6 +10,7 @@ import {
   parseCost,
   quickCost,
   scanJson,
+  tokenListCaps,
 } from '../../common/json/json-scan.js';
 import { chatRules } from './rules/chat-rules.js';
 import { geminiCountRules, geminiEmbedRules, generateContentRules } from './rules/gemini-rules.js';
@@ -46,7 +47,7 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
 /** The body of an endpoint that parses it, read and checked; null: it would take too long on the event loop. Throws the error for the client. */
 export function readQuickly(endpoint: EndpointName, bytes: Buffer): ReadBody | null {
   if (bytes.length > quickCost) return null;
-  const scan = scanBody(bytes);
+  const scan = scanBody(endpoint, bytes);
   if (bytes.length > certainlyQuickBytes && parseCost(bytes.length, scan) > quickCost) return null;
   return understand(endpoint, bytes, scan.bigNumbers);
 }
@@ -102,9 +103,9 @@ const jsonType = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*"?utf
 const isJsonType = (type: string): boolean => type.length <= 128 && jsonType.test(type);
 
 /** One pass over the bytes: refuses what would be too expensive to parse. */
-export function scanBody(bytes: Buffer): JsonScan {
+export function scanBody(endpoint: EndpointName, bytes: Buffer): JsonScan {
   if (bytes.length === 0) throw malformed('The body is empty: send a JSON object.');
-  const scan = scanJson(bytes);
+  const scan = scanJson(bytes, endpoint === 'embeddings' ? tokenListCaps : undefined);
   if (scan.problem !== null) throw malformed(`The body cannot be read: it ${scan.problem}.`);
   return scan;
 }
