@@ -70,8 +70,9 @@ export class CollectedAnswer {
 
   /** The provider's own bytes, of so many values that they are parsed in another thread. */
   async #readDense(bytes: Buffer): Promise<Buffer> {
-    const json = await this.pipeline.bodies.readAnswer(bytes);
-    if (this.isWanted()) this.#clientJson(json);
+    const json = await this.pipeline.bodies.readAnswer(bytes).catch(() => undefined);
+    // If it could not be read, it has no usage and no model, as one that is too long to be parsed.
+    if (json !== undefined && this.isWanted()) this.#clientJson(json);
     return bytes;
   }
 
