@@ -25,9 +25,14 @@ const bodies: readonly (readonly [name: string, body: string, says: string])[] =
   ['an event', 'event: error\ndata: {"error":{"message":"In an event"}}\n\n', 'In an event'],
   ['a very long text', 'x'.repeat(600 * 1024), 'status 418'],
   [
+    'an error with fields nested deeply',
+    `{"error":{"message":"Deep","more":${'['.repeat(900)}${']'.repeat(900)}}}`,
+    'Deep',
+  ],
+  [
     'an error with fields nested beyond measure',
     `{"error":{"message":"Deep","more":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
-    'Deep',
+    'status 418',
   ],
 ];
 

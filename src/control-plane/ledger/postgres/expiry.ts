@@ -41,7 +41,7 @@ export class PostgresExpiry {
         if (table === 'exchanges') {
           deleted += gone;
           // In one statement: copies need no slices, since ingestion does not write them. A day that is copied while its requests
-          // are deleted has them still, and shows its copies when these are complete: hence a day more.
+          // are deleted has them still, and shows its copies when these are complete, so a day more is deleted.
           const since = Math.max(0, from - dayMs);
           if (copies[0]?.found === true)
             await client.query(`DELETE FROM ${copiesOfRequests} WHERE ${where}`, [
