@@ -128,7 +128,7 @@ export class PostgresAnalytics implements Analytics {
 
   async close(): Promise<void> {}
 
-  /** The same of one stretch of time, up to the moment before `to`: feedback is added up once. */
+  /** A subquery of the requests of one stretch of time, up to the moment before `to`, for copies: their feedback is added up once. */
   static sourceOf(from: number, to: number): string {
     const given = `LEFT JOIN (SELECT org, row_id, count(*) AS count, ${weighted} AS value, sum(${weight}) AS weight
       FROM feedbacks WHERE row_at >= ${from} AND row_at < ${to} GROUP BY 1, 2) AS given
