@@ -1,13 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { type ClientApi, clientApis } from '../support/client-apis.js';
-import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
-import { longestTurn } from '../support/longest-turn.js';
+import type { RunningGateway } from '../support/gateway.js';
+import { type ProbedGateway, startProbed } from '../support/probed-gateway.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** Milliseconds that one turn of a data worker's event loop may take. */
@@ -77,25 +73,16 @@ const shapes: Readonly<Record<string, Shape>> = {
 describe('a chat body of 5 MB through a running gateway', () => {
   let gateway: RunningGateway;
   let provider: SimulatedProvider;
-  let folder: string;
-  let probe: string;
+  let probed: ProbedGateway;
 
   before(async function () {
     this.timeout(30_000);
     // The probe asks Linux what the processor has done for a thread.
     if (process.platform !== 'linux') this.skip();
-    folder = mkdtempSync(join(tmpdir(), 'headgate-stall-'));
-    probe = join(folder, 'probe');
-    const preload = pathToFileURL(builtProgram('support/stall-probe'));
-    [gateway, provider] = await Promise.all([
-      startGateway({ env: { NODE_OPTIONS: `--import ${preload}`, STALL_PROBE: probe } }),
-      startSimulated(),
-    ]);
+    probed = await startProbed();
+    ({ gateway, provider } = probed);
     const { providers } = gateway.admin();
     const { url } = provider;
-    await providers.create({ slug: 'openai', provider: 'openai', key: 'sk-sim', base_url: `${url}/v1` });
-    await providers.create({ slug: 'anthropic', provider: 'anthropic', key: 'sk', base_url: `${url}/v1` });
-    await providers.create({ slug: 'gemini', provider: 'google', key: 'AIza', base_url: `${url}/v1beta` });
     await providers.create({ slug: 'mistral', provider: 'mistral-ai', key: 'sk', base_url: `${url}/v1` });
     await providers.create({ slug: 'cohere', provider: 'cohere', key: 'co', base_url: `${url}/v2` });
     await providers.create({
@@ -109,9 +96,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
   });
 
   after(async () => {
-    await gateway?.stop();
-    await provider?.close();
-    rmSync(folder, { recursive: true, force: true });
+    await probed?.close();
   });
 
   const slugs = ['openai', 'mistral', 'anthropic', 'gemini', 'cohere', 'bedrock'];
@@ -133,7 +118,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
     expect(body.length).to.be.greaterThan(size - 100_000);
     let best = Number.POSITIVE_INFINITY;
     for (let i = 0; i < 5 && best >= most; i++) {
-      await longestTurn(probe);
+      await probed.longestTurn();
       const answer = await fetch(
         gateway.url + api.path(stream).replace('some-model', encodeURIComponent(model)),
         {
@@ -149,7 +134,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
       const text = await answer.text();
       expect(answer.status, text.slice(0, 300)).to.equal(200);
       check(text);
-      best = Math.min(best, await longestTurn(probe));
+      best = Math.min(best, await probed.longestTurn());
     }
     return best;
   }
@@ -210,7 +195,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
       this.timeout(20_000);
       let best = Number.POSITIVE_INFINITY;
       for (let i = 0; i < 5 && best >= most; i++) {
-        await longestTurn(probe);
+        await probed.longestTurn();
         const answer = await fetch(`${gateway.url}/v1/embeddings`, {
           method: 'POST',
           headers: {
@@ -227,7 +212,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
         const text = await answer.text();
         expect(answer.status, text.slice(0, 300)).to.equal(200);
         expect(text.length).to.be.greaterThan(1_000_000);
-        best = Math.min(best, await longestTurn(probe));
+        best = Math.min(best, await probed.longestTurn());
       }
       expectWithinMs(best, most);
     });

@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
-import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
-import { longestTurn } from '../support/longest-turn.js';
+import type { RunningGateway } from '../support/gateway.js';
+import { type ProbedGateway, startProbed } from '../support/probed-gateway.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** Milliseconds that one turn of a data worker's event loop may take, whatever a caller sends. */
@@ -46,47 +41,18 @@ const bodies: Readonly<Record<string, readonly [string, number, number]>> = {
 
 describe('bodies that are expensive to read', () => {
   let gateway: RunningGateway;
-  let provider: SimulatedProvider;
-  let folder: string;
-  let probe: string;
+  let probed: ProbedGateway;
 
   before(async function () {
     this.timeout(30_000);
     // The probe asks Linux what the processor has done for a thread.
     if (process.platform !== 'linux') this.skip();
-    folder = mkdtempSync(join(tmpdir(), 'headgate-dense-'));
-    probe = join(folder, 'probe');
-    const preload = pathToFileURL(builtProgram('support/stall-probe'));
-    [gateway, provider] = await Promise.all([
-      startGateway({ env: { NODE_OPTIONS: `--import ${preload}`, STALL_PROBE: probe } }),
-      startSimulated(),
-    ]);
-    const { providers } = gateway.admin();
-    const { url } = provider;
-    await providers.create({
-      slug: 'openai',
-      provider: 'openai',
-      key: 'sk-simulated',
-      base_url: `${url}/v1`,
-    });
-    await providers.create({
-      slug: 'anthropic',
-      provider: 'anthropic',
-      key: 'sk-sim',
-      base_url: `${url}/v1`,
-    });
-    await providers.create({
-      slug: 'gemini',
-      provider: 'google',
-      key: 'AIza-sim',
-      base_url: `${url}/v1beta`,
-    });
+    probed = await startProbed();
+    ({ gateway } = probed);
   });
 
   after(async () => {
-    await gateway?.stop();
-    await provider?.close();
-    rmSync(folder, { recursive: true, force: true });
+    await probed?.close();
   });
 
   for (const [name, [body, same, converted]] of Object.entries(bodies)) {
@@ -96,7 +62,7 @@ describe('bodies that are expensive to read', () => {
         let best = Number.POSITIVE_INFINITY;
         // The best of a few: what the collector of garbage does is not this body's.
         for (let i = 0; i < 5 && best >= most; i++) {
-          await longestTurn(probe);
+          await probed.longestTurn();
           const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
             method: 'POST',
             headers: {
@@ -110,7 +76,7 @@ describe('bodies that are expensive to read', () => {
           expect(answer.status, text.slice(0, 300)).to.equal(slug === 'openai' ? same : converted);
           // It quotes no more of the body than is needed.
           if (answer.status !== 200) expect(text.length).to.be.below(2000);
-          best = Math.min(best, await longestTurn(probe));
+          best = Math.min(best, await probed.longestTurn());
         }
         expectWithinMs(best, most);
       });
