@@ -45,8 +45,10 @@ describe('the runner of the tests', function () {
   let measureTimeScale: () => Promise<number>;
   let watchTimeScale: (least: number, changed: (scale: number) => void, options: object) => () => void;
   let LaneRunner: new (runner: object) => LaneRunner;
-  let allLanes: (durations: Readonly<Record<string, number>>) => readonly Lane[];
-  let quickLanes: typeof allLanes;
+  let chosenLanes: (
+    choice: 'all' | 'usual' | 'quick',
+    durations: Readonly<Record<string, number>>,
+  ) => { readonly lanes: readonly Lane[]; readonly leftOut: number };
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'headgate-runner-'));
@@ -55,7 +57,7 @@ describe('the runner of the tests', function () {
     ({ repeatFailures } = await load('repeats.mjs'));
     ({ measureTimeScale, watchTimeScale } = await load('calibration.mjs'));
     ({ LaneRunner } = await load('lane-runner.mjs'));
-    ({ allLanes, quickLanes } = await load('lanes.mjs'));
+    ({ chosenLanes } = await load('lanes.mjs'));
   });
   after(() => rmSync(folder, { recursive: true }));
 
@@ -206,7 +208,8 @@ describe('the runner of the tests', function () {
   });
 
   it('takes lanes from the first lines of the files, else by their folder, and spreads them by their seconds', () => {
-    const lanes = allLanes({ 'test/fault/kill.test.ts': 1000 });
+    const { lanes, leftOut } = chosenLanes('all', { 'test/fault/kill.test.ts': 1000 });
+    expect(leftOut).to.equal(0);
     const laneOf = (file: string) => lanes.find(({ files }) => files.includes(file));
     expect(laneOf('test/e2e/headers.test.ts')?.name).to.equal('shared gateway');
     expect(laneOf('test/unit/router.test.ts')?.name).to.match(/^unit \d+\/\d+$/);
@@ -215,13 +218,21 @@ describe('the runner of the tests', function () {
     const files = lanes.flatMap((lane) => lane.files);
     expect(new Set(files).size).to.equal(files.length);
     expect(laneOf('test/unit/package.test.ts')?.name).to.match(/^unit /);
-    expect(quickLanes({}).flatMap((lane) => lane.files)).to.not.include('test/unit/package.test.ts');
-    for (const { files } of quickLanes({}))
-      for (const file of files)
-        expect(
-          /^test\/(unit|golden|fuzz)\//.test(file) || laneOf(file)?.name === 'shared gateway',
-          file,
-        ).to.equal(true);
+    const quick = chosenLanes('quick', {}).lanes.flatMap((lane) => lane.files);
+    expect(quick).to.not.include('test/unit/package.test.ts');
+    for (const file of quick)
+      expect(
+        /^test\/(unit|golden|fuzz)\//.test(file) || laneOf(file)?.name === 'shared gateway',
+        file,
+      ).to.equal(true);
+  });
+
+  it('leaves out the slow files unless it is given --all, and says how many', () => {
+    const [all, usual] = (['all', 'usual'] as const).map((choice) => chosenLanes(choice, {}));
+    const filesOf = (lanes: readonly Lane[] = []) => lanes.flatMap(({ files }) => files);
+    const left = filesOf(all?.lanes).filter((file) => !filesOf(usual?.lanes).includes(file));
+    expect(left).to.include('test/fault/nodes-killed.test.ts').and.not.include('test/fault/kill.test.ts');
+    expect(usual?.leftOut).to.equal(left.length);
   });
 
   it('has a reporter that writes no file where it is given no path for one', () => {

@@ -4,6 +4,7 @@
 //   // lane: heap                    first, while the process is small: it measures the heap, which is collected each time
 //   // lane: shared gateway, quick   also part of `npm test -- --quick`, as all of test/unit, golden and fuzz are
 //   // lane: not quick               no part of it: it runs compilers
+//   // lane: slow                    only part of `npm test -- --all`: it kills processes or starts several gateways
 //
 // A file that says nothing runs with those of its folder.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
@@ -24,25 +25,26 @@ const sharedGateway = 'shared gateway';
 const heap = 'heap';
 const quick = 'quick';
 const notQuick = 'not quick';
-const marks = new Set([sharedGateway, heap, quick, notQuick]);
+const slow = 'slow';
+const marks = new Set([sharedGateway, heap, quick, notQuick, slow]);
+
+/** Which files a run has. `quick`: what needs no process, and of the rest what shows most in least time. */
+const choices = {
+  all: () => true,
+  usual: ({ marks }) => !marks.has(slow),
+  quick: ({ folder, marks }) =>
+    marks.has(quick) || (quickFolders.has(folder) && !marks.has(notQuick) && !marks.has(slow)),
+};
 
 /**
+ * @param {'all' | 'usual' | 'quick'} choice
  * @param {Record<string, number>} durations seconds by file, of the run before
- * @returns {Lane[]} in the order in which they are begun
+ * @returns {{ lanes: Lane[], leftOut: number }} the lanes in the order in which they are begun; how many files are in none
  */
-export function allLanes(durations) {
-  return lanesOf(testFiles(), durations);
-}
-
-/**
- * `--quick`: what needs no process, and of the rest what shows most in least time.
- *
- * @returns {Lane[]} in the order in which they are begun
- */
-export function quickLanes(durations) {
-  const isQuick = ({ folder, marks }) =>
-    marks.has(quick) || (quickFolders.has(folder) && !marks.has(notQuick));
-  return lanesOf(testFiles().filter(isQuick), durations);
+export function chosenLanes(choice, durations) {
+  const files = testFiles();
+  const chosen = files.filter(choices[choice]);
+  return { lanes: lanesOf(chosen, durations), leftOut: files.length - chosen.length };
 }
 
 function lanesOf(files, durations) {

@@ -1,13 +1,13 @@
-// `npm test`: installs and builds where needed, runs every test, closes with the counts. `--quick`: the tests that need no
-// process and a few that do; `--verbose`: every test's name. Other arguments go to mocha; where they name files, those
-// alone are run. docs/tests.md explains it.
+// `npm test`: installs and builds where needed, runs the tests, closes with the counts. `--all`: also the slow ones, which kill
+// processes or start several gateways; `--quick`: the tests that need no process and a few that do; `--verbose`: every
+// test's name. Other arguments go to mocha; where they name files, those alone are run. docs/tests.md explains it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from '../prepare.mjs';
 import { measureTimeScale, watchTimeScale } from './calibration.mjs';
 import { LaneRunner } from './lane-runner.mjs';
-import { allLanes, quickLanes } from './lanes.mjs';
+import { chosenLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
 import { keepDurations, keepProcessor, Progress, readDurations, sumOf } from './progress.mjs';
 import { repeatFailures } from './repeats.mjs';
@@ -17,9 +17,9 @@ let closing = '0 passed, 1 failed, 0 skipped';
 process.on('exit', () => console.log(closing));
 
 prepare();
-const own = new Set(['--quick', '--verbose']);
+const own = new Set(['--all', '--quick', '--verbose']);
 const given = process.argv.slice(2).filter((word) => !own.has(word));
-const [isQuick, isVerbose] = [...own].map((word) => process.argv.includes(word));
+const [isAll, isQuick, isVerbose] = [...own].map((word) => process.argv.includes(word));
 const namesFiles = given.some((word) => word === '--spec' || word.endsWith('.test.ts'));
 const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 let isStopped = false;
@@ -59,7 +59,7 @@ async function runFiles() {
 
 async function runLanes() {
   const durations = readDurations();
-  const lanes = isQuick ? quickLanes(durations) : allLanes(durations);
+  const { lanes, leftOut } = chosenLanes(isAll ? 'all' : isQuick ? 'quick' : 'usual', durations);
   // A lane keeps about half a core busy: it waits for starts, databases and time that must pass. Those of units wait less.
   const width = isQuick ? Math.min(3, availableParallelism() + 1) : Math.min(4, availableParallelism() + 2);
   const progress = new Progress(lanes, width, durations);
@@ -106,5 +106,6 @@ async function runLanes() {
   console.log(
     `\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s, ${sumOf(processor).toFixed(0)} s of the processor.`,
   );
+  if (leftOut > 0) console.log(`${leftOut} files were left out: npm test -- --all runs every test.`);
   return ended;
 }
