@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import pino from 'pino';
 import { readableLine } from '../../src/process/log/log-line.js';
+import { loading } from '../support/loading.js';
 
 /** The line that is shown for a line of the log, without colours. */
 function shown(write: (log: pino.Logger) => void): string {
@@ -57,7 +58,7 @@ describe('the format of the log', () => {
     `import { openLog } from './src/process/log/log.ts';
      openLog({ level: 'info', format: '${format}' }, {}).log.info({ a: 1 }, 'hello');`;
   const run = (format: string, atTerminal: boolean): string => {
-    const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', code(format)];
+    const node = [process.execPath, ...loading, '--input-type=module', '-e', code(format)];
     const quoted = node.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
     const [command, ...args] = atTerminal ? ['script', '-qec', quoted, '/dev/null'] : node;
     return spawnSync(command!, args, { encoding: 'utf8' }).stdout;
