@@ -5,6 +5,7 @@ import { Broadcast } from '../../plugins/cache/answers/broadcast.js';
 import type { Sink } from '../../src/common/bytes/body.js';
 import { BodyRecord } from '../../src/common/bytes/body-record.js';
 import { Pieces } from '../../src/common/bytes/pieces.js';
+import { loading } from '../support/loading.js';
 import { seeded } from '../support/seeded.js';
 
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -12,12 +13,14 @@ const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? Date.now() % 1_000_000)
 describe(`bytes that come in pieces (seed ${seed})`, () => {
   const random = seeded(seed);
   const below = (n: number): number => Math.floor(random() * n);
+  /** Bytes that any piece is a part of: to draw each byte of each takes seconds. */
+  const drawn = Buffer.from(Array.from({ length: 150_000 }, () => below(256)));
   /** One byte, a few, a packet; of a slab that others use too, or of its own. */
   const piece = (): Buffer => {
     const length = [1, 1, below(20), below(5_000), 4_096 + below(70_000)][below(5)]!;
     const bytes =
       random() < 0.5 ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(length + 9_000).subarray(9_000);
-    for (let i = 0; i < length; i++) bytes[i] = below(256);
+    drawn.copy(bytes, 0, below(drawn.length - length));
     return bytes;
   };
 
@@ -147,7 +150,7 @@ describe(`bytes that come in pieces (seed ${seed})`, () => {
     this.timeout(30_000);
     const total = 100_000;
     const file = join(import.meta.dirname, '../support/bytewise-memory.ts');
-    const printed = execFileSync(process.execPath, ['--expose-gc', '--import', 'tsx', file, String(total)], {
+    const printed = execFileSync(process.execPath, ['--expose-gc', ...loading, file, String(total)], {
       encoding: 'utf8',
       // Not the options of the tests' own process.
       env: { ...process.env, NODE_OPTIONS: '' },
