@@ -193,7 +193,7 @@ describe('Values of secret references', () => {
     expect(logged).to.deep.equal([{ reference: 'slug-r', manager: 'env', why: 'its manager is away' }]);
   });
 
-  describe('over hours with a hundred askers a second', () => {
+  describe('over hours with ten askers a second', () => {
     const second = 1000;
     let time: VirtualTime;
     let underWay: number;
@@ -229,7 +229,7 @@ describe('Values of secret references', () => {
     ): Promise<void> {
       for (let i = 0; i < seconds; i++) {
         const at = performance.now();
-        for (let asker = 0; asker < 100; asker++)
+        for (let asker = 0; asker < 10; asker++)
           void get(`p${asker}`).then((found) =>
             seen('secret' in found ? String(found.secret) : 'failure', performance.now() - at, at),
           );
