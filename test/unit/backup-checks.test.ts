@@ -36,6 +36,9 @@ describe('checks of a backup', () => {
   };
 
   it('find the schema of every version as it was made, and after it was brought up to date', async () => {
+    // A released migration does not change: every fourth version, and all of the last ones, which are new.
+    const isTried = (version: number) =>
+      process.env['CI'] === 'true' || version % 4 === 0 || version > migrations.length - 3;
     const systemKeys = new SystemKeys(masterKey, Date.now);
     for (const { version } of migrations) {
       await change((database) =>
@@ -51,7 +54,7 @@ describe('checks of a backup', () => {
           Date.now,
         ),
       );
-      await checkSchema(folder, `version ${version}`);
+      if (isTried(version)) await checkSchema(folder, `version ${version}`);
     }
     const store = await openStore({ dataDir: folder, masterKey });
     await store.close();
