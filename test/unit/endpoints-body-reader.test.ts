@@ -46,11 +46,17 @@ function readBody(reader: BodyReader, headers: readonly string[], bytes: Buffer)
 }
 
 describe('body reader', () => {
+  /** That of most tests: its threads start once. */
+  let usual: BodyReader;
   let reader: BodyReader;
-  beforeEach(() => {
-    reader = createBodyReader();
+  before(() => {
+    usual = createBodyReader();
   });
-  afterEach(() => reader.close());
+  after(() => usual.close());
+  beforeEach(() => {
+    reader = usual;
+  });
+  afterEach(() => (reader === usual ? undefined : reader.close()));
 
   it('answers at once for what is small or holds few values', () => {
     expect(readBody(reader, json, dense(0.25))).not.to.be.instanceOf(Promise);
@@ -132,7 +138,6 @@ describe('body reader', () => {
   });
 
   it('refuses no answer, however many wait', async () => {
-    await reader.close();
     reader = createBodyReader({ maxQueue: 1 });
     const read = await Promise.all(Array.from({ length: 6 }, () => reader.readAnswer(image(2))));
     for (const json of read) expect(json).to.have.property('model', 'm');
@@ -145,7 +150,6 @@ describe('body reader', () => {
     );
 
   it('reads an answer that waits while a body takes too long', async () => {
-    await reader.close();
     reader = createBodyReader({ deadlineMs: 5 });
     expect(await reader.readAnswer(image(2))).to.have.property('model', 'm');
     const slow = codeOf(readBody(reader, json, dense(9)));
@@ -155,7 +159,6 @@ describe('body reader', () => {
   });
 
   it('refuses an answer that is not read in time, or when it is closed', async () => {
-    await reader.close();
     reader = createBodyReader({ answerDeadlineMs: 5 });
     expect(await codeOf(reader.readAnswer(dense(4)))).to.equal('overloaded');
     const other = createBodyReader();
