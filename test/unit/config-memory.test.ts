@@ -9,7 +9,7 @@ import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
 import { CompiledConfigs } from '../../src/data-plane/routing/compiled-cache.js';
 import { heapInUse } from '../support/heap.js';
 
-const maxBytes = 8 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** A worker's config stage over a cache of inline configs of `maxBytes`. */
 function stage() {
