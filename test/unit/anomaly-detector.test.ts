@@ -68,8 +68,9 @@ class Weeks {
         of[1]! += Math.exp(log);
         of[4]! += log;
         if (random() < 0.02 * errors) of[2]!++;
-        of[3]! += Math.log(800 * latency) + spread * normal();
       }
+      // The sum of as many logarithms, drawn at once.
+      of[3] = requests * Math.log(800 * latency) + spread * Math.sqrt(requests) * normal();
       for (const [i, sums] of this.#sums.entries()) sums[minute + 1] = sums[minute]! + of[i]!;
     }
   }
@@ -131,6 +132,8 @@ describe('anomalies', function () {
   }
 
   const begin = 2 * weekMinutes + 24 * 60 + 6 * 60;
+  /** Until a quarter of an hour after that. */
+  const untilChanged = (begin + 20) / weekMinutes;
   const changed =
     (change: Partial<Record<'traffic' | 'cost' | 'errors' | 'latency', number>>) => (minute: number) =>
       minute >= begin ? change : {};
@@ -142,7 +145,7 @@ describe('anomalies', function () {
   ] as const) {
     it(`find a tripled cost within ${most} minutes: ${rhythm.name}`, () => {
       for (let seed = 1; seed <= seeds; seed++) {
-        const weeks = new Weeks(rhythm, 3, seed, changed({ cost: 3 }));
+        const weeks = new Weeks(rhythm, untilChanged, seed, changed({ cost: 3 }));
         const found = [1, 2, 3, 4, 5]
           .slice(0, most)
           .findIndex((minutes) => weeks.at(begin + minutes).some(({ metric }) => metric === 'cost'));
@@ -154,7 +157,7 @@ describe('anomalies', function () {
   it('find more errors, longer answers, more traffic and none at all', () => {
     const [many] = rhythms as [Rhythm];
     const metrics = (change: Parameters<typeof changed>[0], minutes: number): string[] =>
-      new Weeks(many, 3, 7, changed(change)).at(begin + minutes).map(({ metric }) => metric);
+      new Weeks(many, untilChanged, 7, changed(change)).at(begin + minutes).map(({ metric }) => metric);
     expect(metrics({ errors: 12 }, 5)).to.deep.equal(['errors']);
     expect(metrics({ latency: 3 }, 5)).to.deep.equal(['latency']);
     expect(metrics({ traffic: 4 }, 5)).to.have.members(['traffic', 'cost']);
@@ -163,7 +166,7 @@ describe('anomalies', function () {
 
   it('have the value and the median of past weeks in cents, percent, milliseconds and requests', () => {
     const [many] = rhythms as [Rhythm];
-    const [cost] = new Weeks(many, 3, 7, changed({ cost: 3 })).at(begin + 5);
+    const [cost] = new Weeks(many, untilChanged, 7, changed({ cost: 3 })).at(begin + 5);
     expect(cost!.value / cost!.expected).to.be.closeTo(3, 0.6);
     expect(cost!.expected).to.be.closeTo(300, 100);
   });
