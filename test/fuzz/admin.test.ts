@@ -134,7 +134,7 @@ describe('requests of the administration plane under fuzz', () => {
           expect(refused(() => checkRules(method.request, crossed))).to.equal(null);
           JSON.stringify(redacted(method.request, message, () => 'hash'));
         }),
-        { numRuns: 40 },
+        { numRuns: 16 },
       );
     }
     expect(({} as Record<string, unknown>)['a']).to.equal(undefined);
@@ -155,7 +155,7 @@ describe('requests of the administration plane under fuzz', () => {
           refused(() => checkRules(request, message));
           JSON.stringify(writeMessage(request, message));
         }),
-        { numRuns: 40 },
+        { numRuns: 16 },
       );
     }
   });
@@ -177,7 +177,7 @@ describe('requests of the administration plane under fuzz', () => {
               }),
             );
           }),
-          { numRuns: 15 },
+          { numRuns: 8 },
         );
       }
     }
