@@ -8,8 +8,8 @@ process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(80 * 1024);
 const tasks: (() => unknown)[] = [];
 
 /**
- * Each storage that was used makes every promise of its process slower from then on: those that one lane has used (the
- * scope of plugins, those of client SDKs) would slow down the lanes after it.
+ * Each storage that was used makes every promise of its process slower from then on: those that one file has used (the
+ * scope of plugins, those of client SDKs) would slow down the files after it.
  */
 const storages = new Set<AsyncLocalStorage<unknown>>();
 const { run, enterWith } = AsyncLocalStorage.prototype;
@@ -29,11 +29,23 @@ export function cleanUpLater(task: () => unknown): void {
   tasks.push(task);
 }
 
+function disableStorages(): void {
+  for (const storage of storages) storage.disable();
+  storages.clear();
+}
+
+/** The file of the test that ran last. */
+let file: string | undefined;
+
 /** A process runs several lanes, and imports a module for the first of them alone: an `after` there would be that one's. */
 export const mochaHooks = {
+  beforeEach(this: Mocha.Context): void {
+    const { file: next } = this.currentTest!;
+    if (next !== file) disableStorages();
+    file = next;
+  },
   async afterAll(): Promise<void> {
     for (const task of tasks.splice(0)) await task();
-    for (const storage of storages) storage.disable();
-    storages.clear();
+    disableStorages();
   },
 };
