@@ -1,3 +1,4 @@
+// lane: heap
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
