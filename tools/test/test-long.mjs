@@ -139,6 +139,7 @@ const parts = [
     name: 'hostile connections, upstream answers, texts and journals, in every combination',
     files: [
       'test/fault/api-wire.test.ts',
+      'test/fault/request-lines.test.ts',
       'test/fault/upstream.test.ts',
       'test/fault/journal-replay.test.ts',
       'test/e2e/admin-hostile-text.test.ts',
@@ -169,7 +170,12 @@ const parts = [
   },
   {
     name: 'restarts beside a busy program, outputs that take no lines, and memory after 20,000 requests',
-    files: ['test/fault/restart-time.test.ts', 'test/fault/log-output.test.ts', 'test/e2e/memory.test.ts'],
+    files: [
+      'test/fault/restart-time.test.ts',
+      'test/fault/log-output.test.ts',
+      'test/fault/worker-memory.test.ts',
+      'test/e2e/memory.test.ts',
+    ],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
     minutes: 2,
   },
