@@ -67,6 +67,9 @@ const knobs: Readonly<Record<string, Knobs>> = {
 /** 100 MB, in 100 KB. */
 const zeros = gzipSync(Buffer.alloc(100 * 1024 * 1024));
 
+/** Less than usual, and more than all bodies but those that are too large. */
+const bodyLimit = 4 * 1024 * 1024;
+
 /** What clients send, hostile or mistaken, to every API. */
 describe('hostile requests to every API', () => {
   let gateway: RunningGateway;
@@ -75,7 +78,7 @@ describe('hostile requests to every API', () => {
   before(async function () {
     this.timeout(20_000);
     [gateway, provider] = await Promise.all([
-      startGateway({ env: { HEADGATE_LOG_BODIES: 'false' } }),
+      startGateway({ env: { HEADGATE_LOG_BODIES: 'false', HEADGATE_BODY_LIMIT_BYTES: String(bodyLimit) } }),
       startSimulated({ record: true }),
     ]);
     const { providers } = gateway.admin();
@@ -160,9 +163,9 @@ describe('hostile requests to every API', () => {
           it(`${name}: 400`, async () => expectRefused(await post(body), 400));
 
         it('what is larger than a body may be: 413', async () => {
-          const long = 'x'.repeat(20 * 1024 * 1024);
+          const long = 'x'.repeat(2 * bodyLimit);
           expectRefused(await post(and(`"x":"${long}"`)), 413);
-          const picture = knob.picture(`data:image/png;base64,${'A'.repeat(25 * 1024 * 1024)}`);
+          const picture = knob.picture(`data:image/png;base64,${'A'.repeat(2 * bodyLimit)}`);
           expectRefused(await post(JSON.stringify({ ...api.body(false), [api.messages]: picture })), 413);
         });
 
