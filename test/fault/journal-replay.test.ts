@@ -23,6 +23,7 @@ import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { builtProgram } from '../support/gateway.js';
+import { isLong } from '../support/long-forms.js';
 import { intentText, settlementText } from '../support/record-lines.js';
 import { intentOf, org, settlementOf } from './journal-records.js';
 
@@ -103,10 +104,10 @@ describe('journals after a crash', () => {
     const name = `0-${process.pid}-1.log`;
     write(name, header(ownIdentity()), intentText(intentOf('one')));
     const ingestion = ingest();
-    for (const byte of line) {
+    for (const part of line.split(/(?<=,)/)) {
       expect(await rows()).to.deep.equal([]);
-      appendFileSync(join(dir, name), byte);
-      if (byte === ',' || byte === '\n') await ingestion.flush();
+      appendFileSync(join(dir, name), part);
+      await ingestion.flush();
     }
     expect(await states()).to.deep.equal({ one: 'settled' });
   });
@@ -336,7 +337,7 @@ describe('journals after a crash', () => {
       this.timeout(30_000);
       const ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 10 });
       ingestions.push(ingestion);
-      const rounds = 3;
+      const rounds = isLong ? 3 : 2;
       for (let round = 0; round < rounds; round++) {
         const before = existsSync(upstream()) ? readFileSync(upstream()).length : 0;
         const writer = start('journal-writer', dir, upstream());
@@ -357,8 +358,7 @@ describe('journals after a crash', () => {
       expect(problems).to.deep.equal([]);
     });
 
-    /** WHOLE_LOAD=true takes its time. */
-    const kills = process.env['WHOLE_LOAD'] === 'true' ? 5 : 3;
+    const kills = isLong ? 5 : 2;
 
     it('ingestion killed again and again in the middle of it loses nothing and doubles nothing', async function () {
       this.timeout(60_000);
