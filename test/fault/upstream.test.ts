@@ -11,6 +11,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import { createUpstream, type UpstreamOptions } from '../../src/data-plane/upstream/dispatch.js';
 import type { Timeouts, Upstream } from '../../src/data-plane/upstream/upstream.js';
 import { closedPort, HostileUpstream, okReply, reset, type Script } from '../support/hostile-upstream.js';
+import { isLong } from '../support/long-forms.js';
 import {
   busyMs,
   ChunkSource,
@@ -767,11 +768,12 @@ describe('upstream: what goes wrong out there', () => {
   it('a body of any size streams through in constant memory', async function () {
     this.timeout(20_000);
     const part = Buffer.alloc(256 * 1024, 'x');
-    const total = 2_000 * part.length;
+    const parts = isLong ? 2_000 : 750;
+    const total = parts * part.length;
     const to = await server({
       request: (socket) => {
         socket.write(head(`content-length: ${total}`));
-        let left = 2_000;
+        let left = parts;
         const push = (): void => {
           while (left > 0) {
             left -= 1;
@@ -814,7 +816,8 @@ describe('upstream: what goes wrong out there', () => {
       }
     });
 
-    it('a second, unsolicited reply on an idle connection reaches no request, 1000 times', async function () {
+    const lanes = isLong ? 10 : 3;
+    it(`a second, unsolicited reply on an idle connection reaches no request, ${lanes * 100} times`, async function () {
       this.timeout(20_000);
       const to = await server({
         request: (socket, { head: asked, number }) => {
@@ -844,8 +847,8 @@ describe('upstream: what goes wrong out there', () => {
         }
         await alone.close();
       };
-      await Promise.all(Array.from({ length: 10 }, lane));
-      expect(own).to.be.above(900);
+      await Promise.all(Array.from({ length: lanes }, lane));
+      expect(own).to.be.above(lanes * 90);
     });
 
     it('TH8: after cancels at random points, every reply still belongs to its request', async function () {
@@ -880,7 +883,7 @@ describe('upstream: what goes wrong out there', () => {
       };
       let next = 0;
       const lane = async (): Promise<void> => {
-        while (next < 1_500) {
+        while (next < (isLong ? 1_500 : 400)) {
           next += 1;
           await one(next);
         }
@@ -926,8 +929,9 @@ describe('upstream: what goes wrong out there', () => {
       expect(source.taken).to.equal(taken);
     });
 
+    const longBody = Buffer.alloc(8_000_000);
     for (const [what, body] of [
-      ['a long request', () => Buffer.alloc(8_000_000)],
+      ['a long request', () => longBody],
       ['an upload', () => new ChunkSource(endless())],
     ] as const) {
       it(`is given of an upstream that closes on ${what} as soon as it has answered`, async function () {
@@ -947,7 +951,7 @@ describe('upstream: what goes wrong out there', () => {
         );
         const [port] = (await once(answering, 'message')) as [number];
         const seen: unknown[] = [];
-        for (let i = 0; i < 40; i++) {
+        for (let i = 0; i < (isLong ? 40 : 12); i++) {
           const { status, text, failure } = await fly(upstream, `http://127.0.0.1:${port}/`, { body: body() })
             .finished;
           seen.push(failure ?? [status, text]);
@@ -1081,8 +1085,7 @@ describe('upstream: what goes wrong out there', () => {
     });
   });
 
-  /** WHOLE_LOAD=true takes its time. */
-  const rounds = process.env['WHOLE_LOAD'] === 'true' ? 40 : 12;
+  const rounds = isLong ? 40 : 6;
 
   it('survives anything: random bytes, pauses, resets and cancels at random points', async function () {
     this.timeout(20_000);
