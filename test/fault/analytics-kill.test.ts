@@ -7,15 +7,15 @@ import { ProcessAnalytics } from '../../src/control-plane/analytics/process/proc
 import type { GraphQuestion } from '../../src/control-plane/analytics/question.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { org, randomRows } from '../support/analytics-rows.js';
-import { eventually, mainFile, pause } from '../support/gateway.js';
+import { builtFile, builtProgram, eventually, pause } from '../support/gateway.js';
 import { matches } from '../support/plain-analytics.js';
 import { seeded } from '../support/seeded.js';
 import { folder } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
 // 50 in the long form.
-const kills = Number(process.env['ANALYTICS_KILLS'] ?? 4);
-const program = mainFile.replace('main.js', 'control-plane/analytics/process/analytics-process.js');
+const kills = Number(process.env['ANALYTICS_KILLS'] ?? 2);
+const program = builtFile('src/control-plane/analytics/process/analytics-process');
 const start = Date.parse('2026-09-01T00:00:00Z');
 
 describe('the process of analytics', function () {
@@ -69,9 +69,7 @@ describe('the process of analytics', function () {
     const random = seeded(10);
     let isDone = false;
     for (let kill = 0; kill < kills && !isDone; kill++) {
-      const child = fork(new URL('../support/roll-up-process.ts', import.meta.url), [dataDir], {
-        execArgv: ['--import=tsx'],
-      });
+      const child = fork(builtProgram('fault/roll-up-process'), [dataDir], { execArgv: [] });
       const ended = once(child, 'exit');
       await Promise.race([once(child, 'message'), ended]);
       child.on('message', () => {
