@@ -144,10 +144,16 @@ describe('a budget whose requests are left by their clients, while processes are
         const first = JSON.parse(readFileSync(join(gateway.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
         const { key, id } = await prepare(gateway, first, provider, dollars);
         const meanwhile = {
-          after: 25,
+          after: isLong ? 25 : 20,
           work: async () => process.kill(childrenOf(gateway.process.pid!)[0]!, 'SIGKILL') && undefined,
         };
-        const done = await spend({ urls: [gateway.url], key, clients: 150, provider, meanwhile });
+        const done = await spend({
+          urls: [gateway.url],
+          key,
+          clients: isLong ? 150 : 90,
+          provider,
+          meanwhile,
+        });
         await pause(500);
         await gateway.stop({ keep: true });
         const ledger = await openLedger({ dataDir: gateway.dataDir });
