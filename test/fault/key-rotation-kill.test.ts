@@ -133,31 +133,33 @@ describe('rotation of keys and their mails', function () {
       expect(texts).to.have.length(1 + rotations);
     }
 
-    it(`happen exactly once, though the process is killed ${isLong ? 'before each statement' : 'between its statements'}`, async () => {
-      await makeKey({ period: 'weekly' }, due + 5 * dayMs);
-      for (const at of [due - 12 * hourMs, due, due + dayMs + hourMs, due + 4.5 * dayMs, due + 5 * dayMs]) {
-        now = at;
-        // 1, 3, 7, 15, …: the later steps are those of mails, which are alike.
-        for (let killAt = 1; ; killAt += isLong ? 1 : killAt + 1) {
-          const wasKilled = await nodeRuns('one', killAt);
-          await checkTexts();
-          if (!wasKilled) break;
-          // What it had claimed, others send after a while.
-          now += 2 * minuteMs;
+    // In the short form on SQLite alone: the nodes of the next test are killed on PostgreSQL.
+    if (isLong || dialect === 'sqlite')
+      it(`happen exactly once, though the process is killed ${isLong ? 'before each statement' : 'between its statements'}`, async () => {
+        await makeKey({ period: 'weekly' }, due + 5 * dayMs);
+        for (const at of [due - 12 * hourMs, due, due + dayMs + hourMs, due + 4.5 * dayMs, due + 5 * dayMs]) {
+          now = at;
+          // 1, 5, 21, …: the later steps are those of mails, which are alike.
+          for (let killAt = 1; ; killAt += isLong ? 1 : 3 * killAt + 1) {
+            const wasKilled = await nodeRuns('one', killAt);
+            await checkTexts();
+            if (!wasKilled) break;
+            // What it had claimed, others send after a while.
+            now += 2 * minuteMs;
+          }
+          await reveal();
         }
-        await reveal();
-      }
-      expect(kills).to.be.at.least(isLong ? 100 : 15);
-      if (isLong) console.log(`        ${kills} kills`);
-      const mails = {
-        'Key will be rotated: shop': 1,
-        'Key rotated: shop': 1,
-        'Old secret ends soon: shop': 1,
-        'Key expires soon: shop': 1,
-        'Key expired: shop': 1,
-      };
-      await checkCounts(mails, 1);
-    });
+        expect(kills).to.be.at.least(isLong ? 100 : 8);
+        if (isLong) console.log(`        ${kills} kills`);
+        const mails = {
+          'Key will be rotated: shop': 1,
+          'Key rotated: shop': 1,
+          'Old secret ends soon: shop': 1,
+          'Key expires soon: shop': 1,
+          'Key expired: shop': 1,
+        };
+        await checkCounts(mails, 1);
+      });
 
     if (dialect === 'postgres')
       it(`happen exactly once over two nodes, both of which are killed, for ${isLong ? 400 : 40} days`, async () => {
@@ -169,7 +171,7 @@ describe('rotation of keys and their mails', function () {
         let rotations = 0;
         const times: number[] = [];
         for (let at = first; at < end; at = Date.UTC(2026, 11 + ++rotations, 1))
-          times.push(at - 12 * hourMs, at, at + dayMs + hourMs, at + 2 * dayMs);
+          times.push(at - 12 * hourMs, at, at + dayMs + hourMs, ...(isLong ? [at + 2 * dayMs] : []));
         times.push(end - hourMs, end);
         for (const at of times) {
           now = at;
