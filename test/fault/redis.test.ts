@@ -4,7 +4,7 @@ import type { Breaker } from '../../src/common/core/target.js';
 import type { BreakerReport } from '../../src/common/ipc/breaker.js';
 import { BreakerNodes } from '../../src/control-plane/shared-state/breaker-nodes.js';
 import { Redis, redisPrefix } from '../../src/control-plane/shared-state/redis.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -66,7 +66,7 @@ describe('Redis', function () {
     const failed = await redis.run((client) => client.get('a')).catch((error: Error) => error.message);
     expect(failed).to.equal('Redis is away');
     expectWithinMs(performance.now() - began, 20);
-    await new Promise((wait) => setTimeout(wait, 400));
+    await pause(400);
     await server.start();
     await answering(redis);
     expect(warned).to.have.length(1);
@@ -107,6 +107,7 @@ describe('Redis', function () {
       const sent = performance.now();
       await redis.run((client) => client.get('a')).catch(() => {});
       expectWithinMs(performance.now() - sent, calls++ === 0 ? 50 : 20);
+      await pause(5);
     }
     expect(redis.up).to.equal(false);
     await answering(redis);
@@ -132,7 +133,7 @@ describe('Redis', function () {
       const refused = await one.run((client) => client.set('a', '1')).catch((error: Error) => error.message);
       expect(refused).to.include('OOM');
       // Longer than it takes to find out that a server is away.
-      await new Promise((wait) => setTimeout(wait, 1200));
+      await pause(1200);
       await eventually('it is heard', async () => {
         await one.publish('news', 'still').catch(() => {});
         return heard.includes('still');
@@ -284,12 +285,11 @@ describe('a gateway with a Redis that is away, and comes and goes', function () 
       const { status, ms } = await ask();
       expect(status).to.equal(200);
       longest = Math.max(longest, ms);
-      await new Promise((next) => setTimeout(next, 5));
+      await pause(20);
     }
     await done;
     return longest;
   }
-  const pause = (ms: number): Promise<void> => new Promise((end) => setTimeout(end, ms));
 
   it('starts, answers, is ready, and reports how it works without Redis', async () => {
     expect((await ask()).status).to.equal(200);
