@@ -3,7 +3,7 @@ import { connectAdmin } from '../../src/client/index.js';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';
 
 /** How many kills. A short run in every test run; `KILL_ROUNDS=50` for the release gate. */
-const rounds = Number(process.env['KILL_ROUNDS'] ?? 2);
+const rounds = Number(process.env['KILL_ROUNDS'] ?? 1);
 const count = 400;
 
 describe(`kill -9 in the middle of an apply, ${rounds} times`, () => {
