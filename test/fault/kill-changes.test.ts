@@ -7,7 +7,7 @@ import { openStore } from '../../src/control-plane/store/store.js';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';
 
 /** How many kills. A short run in every test run; `KILL_ROUNDS=50` for the release gate. */
-const rounds = Number(process.env['KILL_ROUNDS'] ?? 2);
+const rounds = Number(process.env['KILL_ROUNDS'] ?? 1);
 const writers = 6;
 
 describe(`kill -9 of the control process, ${rounds} times at random while keys are made and deleted`, () => {
