@@ -5,7 +5,7 @@ import { eventually, pause, type RunningGateway, startGateway } from '../support
 import { seeded } from '../support/seeded.js';
 
 /** How long the load goes on; `ROUTING_SECONDS=60` for a whole minute. */
-const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2.5);
+const seconds = Number(process.env['ROUTING_SECONDS'] ?? 1.5);
 const clients = 32;
 
 /** A provider that does whatever providers do to a gateway, each time something else. */
