@@ -8,8 +8,8 @@ import { eventually, type RunningGateway, startGateway } from '../support/gatewa
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** The long form: `PLUGIN_RELOADS=100`, at `PLUGIN_RPS=500`. */
-const reloads = Number(process.env['PLUGIN_RELOADS'] ?? 5);
-const perSecond = Number(process.env['PLUGIN_RPS'] ?? 100);
+const reloads = Number(process.env['PLUGIN_RELOADS'] ?? 2);
+const perSecond = Number(process.env['PLUGIN_RPS'] ?? 50);
 
 describe('plugins of a running gateway', () => {
   let gateway: RunningGateway;
