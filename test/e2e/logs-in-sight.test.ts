@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { adminTree } from '../../proto/tree.js';
-import type { SecurityFlag, SetFlags } from '../../src/common/access/security-settings.js';
+import type { SetFlags } from '../../src/common/access/security-settings.js';
 import type { Analytics, AnalyticsQuestion } from '../../src/control-plane/analytics/question.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 import { type LogRoute, logRoutes, otherLogMethods } from '../support/log-routes.js';
@@ -93,10 +93,10 @@ describe('who sees which logs, by role, flag and route', () => {
   const get = (role: Role, path: string, body?: object) =>
     plane.rest(body === undefined ? 'GET' : 'POST', path, body, { key: keys.get(role)!.key });
 
-  async function under(layer: (typeof layers)[number], flag: SecurityFlag, work: () => Promise<void>) {
+  async function under(layer: (typeof layers)[number], flags: readonly string[], work: () => Promise<void>) {
     const { organisation_id: organisation, workspace_id: workspace } = plane.first;
-    const off: SetFlags = { [flag]: false };
-    const on: SetFlags = { [flag]: true };
+    const all = (on: boolean): SetFlags => Object.fromEntries(flags.map((flag) => [flag, on]));
+    const [on, off] = [all(true), all(false)];
     await plane.store.organisations.update(organisation, {
       securitySettings: layer === 'workspace' ? {} : layer === 'organisation' ? off : on,
     });
@@ -125,20 +125,20 @@ describe('who sees which logs, by role, flag and route', () => {
     const answer = await get(role, named, route.body);
     if (isRefused) {
       expect(answer.status, path).to.equal(403);
-      expect(answer.json.data.errorCode).to.equal('AB03');
+      expect(answer.json.data.errorCode, path).to.equal('AB03');
       return;
     }
     expect(answer.status, `${path} ${JSON.stringify(answer.json)}`).to.equal(200);
     const ownAlone = without === 'view_all_data';
     const json = { ...answer.json, asked, replayed };
     const forOwn = route.isAllOrNone ? 0 : 1;
-    expect(route.count(json)).to.equal(route.isOne ? 1 : ownAlone ? forOwn : roles.length);
+    expect(route.count(json), path).to.equal(route.isOne ? 1 : ownAlone ? forOwn : roles.length);
     if (route.isOne)
       expect((await get(role, route.path(foreign))).status, 'a foreign request').to.equal(
         ownAlone ? 404 : 200,
       );
     const expected = without === 'view_log_metadata' ? {} : { team: 'a' };
-    for (const shown of route.metadata?.(json) ?? []) expect(shown).to.deep.equal(expected);
+    for (const shown of route.metadata?.(json) ?? []) expect(shown, path).to.deep.equal(expected);
   }
 
   it('every method of these services has a row, or a reason for none', () => {
@@ -150,22 +150,28 @@ describe('who sees which logs, by role, flag and route', () => {
     expect([...new Set(named)].sort()).to.deep.equal(all.sort());
   });
 
-  for (const route of logRoutes) {
-    for (const role of roles) {
-      it(`${route.name}: ${role}`, async () => {
-        await expectSight(role, route, null);
-        for (const sight of sights) {
-          const flag = named[role] === undefined ? null : `${named[role]}_${sight}`;
-          const exists = flag !== null && (role !== 'organisation' || /view_log(s|_metadata)$/.test(flag));
-          for (const layer of exists ? layers : []) {
-            await under(layer, flag as SecurityFlag, () => expectSight(role, route, sight));
-          }
-          // Flags of others change nothing.
-          const other = role === 'member' ? 'managers' : 'members';
-          await under('workspace', `${other}_${sight}` as SecurityFlag, () => expectSight(role, route, null));
-        }
+  const expectEverywhere = async (role: Role, without: Sight | null): Promise<void> => {
+    for (const route of logRoutes) await expectSight(role, route, without);
+  };
+
+  for (const role of roles) {
+    describe(role, () => {
+      it('has its sight over every route', () => expectEverywhere(role, null));
+
+      for (const sight of sights) {
+        const flag = named[role] === undefined ? null : `${named[role]}_${sight}`;
+        const exists = flag !== null && (role !== 'organisation' || /view_log(s|_metadata)$/.test(flag));
+        for (const layer of exists ? layers : [])
+          it(`loses it without ${sight}, by the ${layer}`, () =>
+            under(layer, [flag!], () => expectEverywhere(role, sight)));
+      }
+
+      it('is not affected by flags of others', () => {
+        const other = role === 'member' ? 'managers' : 'members';
+        const flags = sights.map((sight) => `${other}_${sight}`);
+        return under('workspace', flags, () => expectEverywhere(role, null));
       });
-    }
+    });
   }
 
   describe('over the whole organisation', () => {
