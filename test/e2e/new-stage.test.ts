@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
-import { type BuiltWithStage, buildWithStage } from '../support/build-with-stage.js';
+import { type BuiltWithStages, buildWithStages } from '../support/build-with-stages.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
 import { folder, forEachStore } from '../support/stores.js';
@@ -59,13 +59,13 @@ describe('a stage of one folder', function () {
     if (dialect !== 'postgres') return;
 
     describe('and one line of order.ts, on two nodes of two workers', () => {
-      let built: BuiltWithStage;
+      let built: BuiltWithStages;
       let redis: RedisServer;
       let one: RunningGateway;
       let two: RunningGateway;
 
       before(async () => {
-        built = buildWithStage('quota', 'limits');
+        built = buildWithStages(['quota', 'sweeper'], 'limits');
         redis = await RedisServer.start();
         const { databaseUrl } = await options(folder());
         const env = {
@@ -75,6 +75,7 @@ describe('a stage of one folder', function () {
           HEADGATE_SIMULATED: 'true',
           HEADGATE_WORKERS: '2',
           HEADGATE_QUOTA_CALLS: '3',
+          HEADGATE_SCHEDULES: 'sweeper-sweep=1',
         };
         one = await startGateway({ env, main: built.main });
         const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
@@ -100,39 +101,6 @@ describe('a stage of one folder', function () {
         await expectRefused(two, await ask(two, one.workspaceKey));
       });
 
-      it('goes on by itself, node by node, while Redis is away', async () => {
-        await redis.kill();
-        const { status, left } = await ask(one, one.workspaceKey);
-        expect({ status, left }).to.deep.equal({ status: 200, left: '2' });
-      });
-    });
-  });
-
-  forEachStore(({ options, dialect }) => {
-    if (dialect !== 'postgres') return;
-
-    describe('with a part in the control process, on two nodes', () => {
-      let built: BuiltWithStage;
-      const nodes: RunningGateway[] = [];
-
-      before(async () => {
-        built = buildWithStage('sweeper', 'limits');
-        const { databaseUrl } = await options(folder());
-        const env = {
-          DATABASE_URL: databaseUrl?.reveal() ?? '',
-          HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
-          HEADGATE_SCHEDULES: 'sweeper-sweep=1',
-        };
-        nodes.push(await startGateway({ env, main: built.main }));
-        const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-        copyFileSync(join(nodes[0]!.dataDir, 'first-keys.json'), join(dataDir, 'first-keys.json'));
-        nodes.push(await startGateway({ env, dataDir, main: built.main }));
-      });
-      after(async () => {
-        await Promise.all(nodes.map((node) => node.stop()));
-        built?.remove();
-      });
-
       const runsOf = async ({ dataDir }: RunningGateway) => {
         const database = await SqliteConnection.open(join(dataDir, 'sweeper.db'), []);
         const rows = await database.all<{ due_at: number; fence: number }>('SELECT * FROM runs');
@@ -140,21 +108,27 @@ describe('a stage of one folder', function () {
         return rows;
       };
 
-      it('has a schedule of its own, which runs once each time over both nodes, and is listed', async () => {
+      it('may have a part in the control process, whose schedule runs once each time over both nodes, and is listed', async () => {
         const all = await eventually('five runs', async () => {
-          const runs = (await Promise.all(nodes.map(runsOf))).flat();
+          const runs = (await Promise.all([one, two].map(runsOf))).flat();
           return runs.length >= 5 ? runs : null;
         });
         const dueTimes = all.map(({ due_at: dueAt }) => dueAt).sort((a, b) => a - b);
         expect(new Set(dueTimes).size).to.equal(all.length);
         expect(new Set(all.map(({ fence }) => fence)).size).to.equal(all.length);
         expect(dueTimes.every((dueAt) => dueAt % 1000 === 0)).to.equal(true);
-        const listed = await fetch(`${nodes[1]!.url}/v1/schedules`, {
-          headers: { 'x-gateway-api-key': nodes[0]!.adminKey },
+        const listed = await fetch(`${two.url}/v1/schedules`, {
+          headers: { 'x-gateway-api-key': one.adminKey },
         });
         const { data } = (await listed.json()) as { data: { name: string; interval_s: number }[] };
         const own = data.find(({ name }) => name === 'sweeper-sweep');
         expect(own).to.include({ interval_s: 1 });
+      });
+
+      it('goes on by itself, node by node, while Redis is away', async () => {
+        await redis.kill();
+        const { status, left } = await ask(one, one.workspaceKey);
+        expect({ status, left }).to.deep.equal({ status: 200, left: '2' });
       });
     });
   });
