@@ -23,6 +23,7 @@ export interface ReadJson {
   /** null: the body is valid, but parsing it again is faster than transferring it. */
   readonly json: JsonObject | null;
   readonly bigNumbers: boolean;
+  readonly tokens: number;
 }
 
 /**
@@ -35,9 +36,10 @@ const cloneTokens = 20_000;
 export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult {
   try {
     const buffer = bufferOf(bytes);
-    const { tokens, bigNumbers } = scanBody(endpoint, buffer);
-    const { json } = understand(endpoint, buffer, bigNumbers);
-    return { code: null, json: canBeCloned(tokens, bigNumbers) ? json : null, bigNumbers };
+    const scan = scanBody(endpoint, buffer);
+    const { tokens, bigNumbers } = scan;
+    const { json } = understand(endpoint, buffer, scan);
+    return { code: null, json: canBeCloned(tokens, bigNumbers) ? json : null, bigNumbers, tokens };
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
     return { code: thrown.code, message: thrown.message, param: thrown.param };

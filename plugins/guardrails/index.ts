@@ -138,7 +138,8 @@ function made(
     parts.unredacted.keep(x, 'request', x.request.bytes!);
     return edit(x, subject.body!).then(() => refused);
   }
-  if (refused !== undefined || !mayBeReadOtherwise(x.request.bytes!, x.request.json!)) return refused;
+  if (refused !== undefined || !mayBeReadOtherwise(x.request.bytes!, x.request.json!, x.bodyTokens))
+    return refused;
   return edit(x, x.request.json!).then(() => refused);
 }
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Awaitable } from '../../src/common/core/directory.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { scanJson } from '../../src/common/json/json-scan.js';
 import { type BodyReader, createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
 import { parseInSlices } from '../../src/data-plane/endpoints/parse-slices.js';
 import { checkBodyHeaders, type ReadBody, readQuickly } from '../../src/data-plane/endpoints/read-body.js';
@@ -61,6 +62,13 @@ describe('body reader', () => {
   it('answers at once for what is small or holds few values', () => {
     expect(readBody(reader, json, dense(0.25))).not.to.be.instanceOf(Promise);
     expect(readBody(reader, json, image(1))).not.to.be.instanceOf(Promise);
+  });
+
+  it('reports what was counted in a text, wherever it was read', async () => {
+    for (const bytes of [dense(0.01), dense(0.5), image(2)]) {
+      const { tokens } = await readBody(reader, json, bytes);
+      expect(tokens).to.equal(scanJson(bytes).tokens);
+    }
   });
 
   it('leaves what is small and holds many values to another thread', async () => {

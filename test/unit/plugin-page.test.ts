@@ -39,7 +39,14 @@ const exchange: Members<Exchange> = {
   ...{ signal: true, onAbort: true, aborted: true, explain: true },
   ...{ keyHeader: false, droppedMetadata: false, saved: false, judge: false, company: false, route: false },
   ...{ charges: false, main: false, fields: false, replyHeaders: false, addedMetadata: false, body: false },
-  ...{ bodyUs: false, cacheUs: false, cacheStartUs: false, sentHeaders: false, passedHeaders: false },
+  ...{
+    bodyTokens: false,
+    bodyUs: false,
+    cacheUs: false,
+    cacheStartUs: false,
+    sentHeaders: false,
+    passedHeaders: false,
+  },
   ...{
     chain: false,
     fork: false,

@@ -3,6 +3,7 @@ import type { Principal } from '../../src/common/access/principal.js';
 import type { Endpoint } from '../../src/common/core/endpoint.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { type ClientRequest, Exchange } from '../../src/common/core/exchange.js';
+import { scanJson } from '../../src/common/json/json-scan.js';
 import { createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
 import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
 import { bodyReading } from '../../src/data-plane/pipeline/request/read-body.js';
@@ -37,6 +38,17 @@ describe('bodies that come again', () => {
     const again = read(one, chat);
     expect(again.request.json).to.equal(first.request.json);
     expect([again.modelAsked, again.streaming]).to.deep.equal(['m', true]);
+  });
+
+  it('are not scanned again, unless they have changed', () => {
+    const { tokens } = scanJson(Buffer.from(chat));
+    const first = read(one, chat);
+    recurring.keep(first);
+    const again = read(one, chat);
+    expect([first.bodyTokens, again.bodyTokens]).to.deep.equal([tokens, tokens]);
+    first.edit((body) => ({ ...body, seed: 1 }));
+    again.edit({ model: 'm' }, Buffer.from('{"model":"m"}'));
+    expect([first.bodyTokens, again.bodyTokens]).to.deep.equal([null, null]);
   });
 
   it('are read again where none is kept, or where a byte, the caller or the endpoint differs', () => {

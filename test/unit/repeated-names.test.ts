@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { parseJson } from '../../src/common/json/json.js';
+import { scanJson } from '../../src/common/json/json-scan.js';
 import { hasRepeatedNames } from '../../src/common/json/repeated-names.js';
 
-const repeats = (text: string): boolean => hasRepeatedNames(Buffer.from(text), parseJson(text));
+const repeats = (text: string): boolean =>
+  hasRepeatedNames(scanJson(Buffer.from(text)).tokens, parseJson(text));
 
 describe('repeated names of a JSON text', () => {
   it('are found at every depth, however they are written', () => {

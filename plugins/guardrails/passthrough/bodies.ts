@@ -94,7 +94,7 @@ export class PassthroughBodies {
     }
     if (isChanged) this.unredacted.keep(x, phase === 'before' ? 'request' : 'response', bytes);
     const isLong = bytes.length > parseAtMost;
-    const isWritten = isChanged || (phase === 'before' && mayBeReadOtherwise(bytes, json));
+    const isWritten = isChanged || (phase === 'before' && mayBeReadOtherwise(bytes, json, null));
     const written = isWritten ? (isLong ? await writeJsonInSlices(json) : jsonBytes(json)) : bytes;
     return { outcomes, body: written, isChanged };
   }

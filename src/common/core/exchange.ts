@@ -193,6 +193,8 @@ export class Exchange {
   /** Headers that were sent to the client, and how many entries of the list are not the gateway's own; null: none were. */
   sentHeaders: HeaderList | null = null;
   passedHeaders = 0;
+  /** What `scanJson` counted in the text of the body when it was read; null: it was not, or was changed since. */
+  bodyTokens: number | null = null;
   /** Whole microseconds for reading the body and for the cache lookup, and the start of that lookup; 0: the step did not run. */
   bodyUs = 0;
   cacheUs = 0;
@@ -316,10 +318,12 @@ export class Exchange {
       if (this.endpoint.readPath === undefined && model !== before['model'])
         this.modelAsked = typeof model === 'string' ? model : null;
       request.json = json;
+      this.bodyTokens = null;
       this.body = 'edited';
       return;
     }
     request.json = made;
+    this.bodyTokens = null;
     request.bytes = bytes!;
     request.stream = null;
   }

@@ -1,12 +1,11 @@
 import { isJsonObject } from './json.js';
-import { scanJson } from './json-scan.js';
 
 /**
- * Does an object of a JSON text have a name twice? `value` is what `parseJson` made of the text: of equal names it has
- * the last one only, while another reader may take the first. Takes a turn of the event loop that grows with the text.
+ * Does an object of a JSON text have a name twice? `tokens` is what `scanJson` counted in the text, and `value` what
+ * `parseJson` made of it: of equal names it has the last one only, while another reader may take the first.
  */
-export function hasRepeatedNames(bytes: Uint8Array, value: unknown): boolean {
-  return scanJson(bytes).tokens !== tokensOf(value);
+export function hasRepeatedNames(tokens: number, value: unknown): boolean {
+  return tokens !== tokensOf(value);
 }
 
 /** What `scanJson` counts for the text of a value: brackets that open, commas and colons. */

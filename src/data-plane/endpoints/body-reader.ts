@@ -93,7 +93,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       const { code, message, param } = result;
       throw new GatewayError(code, message, param === null ? {} : { param });
     }
-    return summarise(await jsonOf(result, () => answerText(bytes)));
+    return summarise(await jsonOf(result, () => answerText(bytes)), result.tokens);
   }
 
   return {

@@ -26,6 +26,8 @@ const noRules: BodyRules = { fields: new Map(), required: [], open: true };
 /** The checked contents of a body. */
 export interface ReadBody {
   readonly json: JsonObject;
+  /** What `scanJson` counted in its text. */
+  readonly tokens: number;
   readonly model: string | null;
   readonly stream: boolean;
 }
@@ -49,11 +51,15 @@ export function readQuickly(endpoint: EndpointName, bytes: Buffer): ReadBody | n
   if (bytes.length > quickCost) return null;
   const scan = scanBody(endpoint, bytes);
   if (bytes.length > certainlyQuickBytes && parseCost(bytes.length, scan) > quickCost) return null;
-  return understand(endpoint, bytes, scan.bigNumbers);
+  return understand(endpoint, bytes, scan);
 }
 
 /** Parses and checks a body that `scanBody` let pass. */
-export function understand(endpoint: EndpointName, bytes: Buffer, bigNumbers: boolean): ReadBody {
+export function understand(
+  endpoint: EndpointName,
+  bytes: Buffer,
+  { bigNumbers, tokens }: JsonScan,
+): ReadBody {
   // The usual case, and the cheapest: text without a character beyond ASCII.
   const text = isAscii(bytes) ? bytes.toString('latin1') : decodeBody(bytes);
   let json: JsonValue;
@@ -68,13 +74,13 @@ export function understand(endpoint: EndpointName, bytes: Buffer, bigNumbers: bo
   }
   if (!isJsonObject(json)) throw malformed('The body must be a JSON object.');
   checkBody(json, rulesOf[endpoint] ?? noRules);
-  return summarise(json);
+  return summarise(json, tokens);
 }
 
 /** The fields of a checked body that routing needs. */
-export function summarise(json: JsonObject): ReadBody {
+export function summarise(json: JsonObject, tokens: number): ReadBody {
   const { model } = json;
-  return { json, model: typeof model === 'string' ? model : null, stream: json['stream'] === true };
+  return { json, tokens, model: typeof model === 'string' ? model : null, stream: json['stream'] === true };
 }
 
 const malformed = (message: string): GatewayError => new GatewayError('body_malformed', message);

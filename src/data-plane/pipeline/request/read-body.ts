@@ -35,6 +35,7 @@ export function bodyReading(
 /** `began`: the start of reading, by `performance.now()`. */
 function take(x: Exchange, body: ReadBody, began: number): void {
   x.request.json = body.json;
+  x.bodyTokens = body.tokens;
   const asked = x.endpoint.readPath?.(x.request.path) ?? body;
   x.modelAsked = asked.model;
   x.streaming = asked.stream;

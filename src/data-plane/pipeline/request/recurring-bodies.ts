@@ -53,6 +53,7 @@ export class RecurringBodies {
   keep(x: Exchange): void {
     const { bytes, json } = x.request;
     if (bytes === null || json === null || bytes.length > maxBodyBytes || x.get(bodyDigest) !== null) return;
+    const tokens = x.bodyTokens ?? scanJson(bytes).tokens;
     let caller = this.callers.get(x.principal);
     if (caller === undefined) {
       caller = ++this.#known;
@@ -66,10 +67,10 @@ export class RecurringBodies {
       digest: hash('sha256', own, 'base64url'),
       organisation: x.principal.organisationId,
       endpoint: x.endpoint,
-      body: { json, model: x.modelAsked, stream: x.streaming },
+      body: { json, tokens, model: x.modelAsked, stream: x.streaming },
     };
     this.#kept.set(placeOf(own, caller), kept, {
-      size: 2 * own.length + tokenBytes * scanJson(own).tokens + entryOverhead,
+      size: 2 * own.length + tokenBytes * tokens + entryOverhead,
     });
   }
 }
