@@ -9,6 +9,7 @@ import type {
 } from '../../src/data-plane/providers/client-formats/client-format.js';
 import { clientFormats } from '../../src/data-plane/providers/client-formats/index.js';
 import { formats } from '../../src/data-plane/providers/formats/index.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
 import { frozen, type Golden, goldenCases, refusalOr } from '../support/golden.js';
 
@@ -48,7 +49,7 @@ function run(clientFormat: ClientFormat, golden: ClientFormatCase, given: unknow
         const { body: written, dropped } = convertRequest(clientFormat, to, [], body, context.asked);
         return { body: written, dropped };
       }
-      const { request, dropped } = clientFormat.readRequest(body, context.asked);
+      const { request, dropped } = clientFormat.readRequest(body, context.asked, new InnerJson());
       return { request, dropped };
     }
     case 'reply':

@@ -3,6 +3,7 @@ import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import { parseJson, stringifyJson } from '../../src/common/json/json.js';
 import { formats, plainFormats } from '../../src/data-plane/providers/formats/index.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import type {
   CanonicalChunk,
   ChatFormat,
@@ -43,7 +44,7 @@ function run(format: WireFormat, golden: GoldenCase, text: string): unknown {
   switch (golden.kind) {
     case 'request': {
       const request = frozen((parseJson(text) as { in: JsonObject }).in);
-      return refusalOr(() => format.toWire(request));
+      return refusalOr(() => format.toWire(request, new InnerJson()));
     }
     case 'reply': {
       const body = frozen(golden.in as JsonObject);

@@ -3,6 +3,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import { stringifyJson } from '../../src/common/json/json.js';
 import { formats } from '../../src/data-plane/providers/formats/index.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import type { ChatFormat } from '../../src/data-plane/providers/provider.js';
 
 const base: JsonObject = {
@@ -47,9 +48,9 @@ const fields: JsonObject = {
 /** What becomes of one field: it changes what is sent, is named as dropped, or the request is refused by its name. */
 function fate(format: ChatFormat, field: string): 'sent' | 'dropped' | 'refused' | 'lost' {
   try {
-    const { body, dropped } = format.toWire({ ...base, [field]: fields[field] });
+    const { body, dropped } = format.toWire({ ...base, [field]: fields[field] }, new InnerJson());
     if (dropped.some((path) => path.split(/[.[]/)[0] === field)) return 'dropped';
-    return stringifyJson(body) === stringifyJson(format.toWire(base).body) ? 'lost' : 'sent';
+    return stringifyJson(body) === stringifyJson(format.toWire(base, new InnerJson()).body) ? 'lost' : 'sent';
   } catch (thrown) {
     if (thrown instanceof GatewayError && thrown.param?.split(/[.[]/)[0] === field) return 'refused';
     throw thrown;

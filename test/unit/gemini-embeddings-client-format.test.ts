@@ -9,6 +9,7 @@ import {
 import { geminiRenamed } from '../../src/data-plane/providers/client-formats/gemini-model.js';
 import { vertexPredictEmbeddings } from '../../src/data-plane/providers/formats/gemini-embeddings.js';
 import { openAiEmbeddings } from '../../src/data-plane/providers/formats/openai-embeddings.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 
 const content = (...texts: string[]) => ({ parts: texts.map((text) => ({ text })) });
 const asked = { model: 'm', stream: false };
@@ -54,7 +55,7 @@ describe('Embeddings for Gemini’s clients', () => {
   it('are refused by path where they differ in what they want, or are no text', () => {
     const refusal = (requests: unknown): string | null => {
       try {
-        geminiBatchEmbedContentsClientFormat.readRequest({ requests }, asked);
+        geminiBatchEmbedContentsClientFormat.readRequest({ requests }, asked, new InnerJson());
       } catch (error) {
         if (error instanceof GatewayError) return error.param;
       }

@@ -5,6 +5,7 @@ import { streamReading } from '../../src/data-plane/pipeline/answer/stream-readi
 import type { Outgoing } from '../../src/data-plane/pipeline/outgoing/outgoing.js';
 import { clientFormats } from '../../src/data-plane/providers/client-formats/index.js';
 import { formats } from '../../src/data-plane/providers/formats/index.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 
 const chat = clientFormats.get('openai-chat')!;
 const gemini = formats.get('gemini-generate-content')!;
@@ -58,6 +59,14 @@ describe('JSON texts inside of bodies', () => {
     const args = JSON.stringify({ text: 'x'.repeat(700_000) });
     expect(() => partsOf(Array(2).fill([args, 'done']))).not.to.throw();
     expect(() => partsOf(Array(3).fill([args, 'done']))).to.throw('messages[5].tool_calls[0]');
+  });
+
+  it('of two bodies do not count together, even if they are read in turn', () => {
+    const bodies = [new InnerJson(), new InnerJson()];
+    const text = JSON.stringify('x'.repeat(900_000));
+    for (let i = 0; i < 2; i++) for (const body of bodies) expect(body.parse(text)).to.have.lengthOf(900_000);
+    for (const body of bodies)
+      expect(() => body.parse(text)).to.throw(RangeError, 'with what came before it');
   });
 
   it('the end of a stream is counted for itself', () => {

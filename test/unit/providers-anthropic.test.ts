@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/common/core/exchange.js';
 import { parseJson, stringifyJson } from '../../src/common/json/json.js';
 import { anthropicMessages } from '../../src/data-plane/providers/formats/anthropic-messages.js';
 import { claudeTraits } from '../../src/data-plane/providers/formats/claude-models.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import type { ConversionContext } from '../../src/data-plane/providers/provider.js';
 import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
 import { countTokens, type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
@@ -114,8 +115,10 @@ describe('The Anthropic format', () => {
   it('refuses with a GatewayError or converts, whatever the request', () => {
     fc.assert(
       fc.property(anyObject, fc.array(anyObject, { minLength: 1, maxLength: 3 }), (request, messages) => {
-        onlyRefuses(() => anthropicMessages.toWire({ model: 'claude-opus-4-5', ...request, messages }));
-        onlyRefuses(() => anthropicMessages.toWire(request));
+        onlyRefuses(() =>
+          anthropicMessages.toWire({ model: 'claude-opus-4-5', ...request, messages }, new InnerJson()),
+        );
+        onlyRefuses(() => anthropicMessages.toWire(request, new InnerJson()));
       }),
       { numRuns: examples(2000) },
     );
@@ -220,14 +223,16 @@ describe('The Anthropic format', () => {
       for (const [title, extra] of Object.entries(requests)) {
         it(`${model} takes a request ${title} and answers the same, streamed or not`, async () => {
           const request = { model, messages: [{ role: 'user', content: 'Hello there' }], ...extra };
-          const plain = await post(anthropicMessages.toWire(request).body);
+          const plain = await post(anthropicMessages.toWire(request, new InnerJson()).body);
           expect(plain.status, await plain.clone().text()).to.equal(200);
           const whole = anthropicMessages.fromWire(
             parseJson(await plain.text()) as JsonObject,
             context,
           ) as never as Whole;
 
-          const streamed = await post(anthropicMessages.toWire({ ...request, stream: true }).body);
+          const streamed = await post(
+            anthropicMessages.toWire({ ...request, stream: true }, new InnerJson()).body,
+          );
           const stream = anthropicMessages.stream(context);
           const chunks: Chunk[] = [];
           const reader = new SseReader((name, data) =>
@@ -252,7 +257,8 @@ describe('The Anthropic format', () => {
       const messages: JsonObject[] = [{ role: 'user', content: 'Please look_up this' }];
       const ask = async (): Promise<Message> => {
         const answer = await post(
-          anthropicMessages.toWire({ model: 'claude-opus-5-5', messages, tools: [tool] }).body,
+          anthropicMessages.toWire({ model: 'claude-opus-5-5', messages, tools: [tool] }, new InnerJson())
+            .body,
         );
         const whole = anthropicMessages.fromWire(
           parseJson(await answer.text()) as JsonObject,

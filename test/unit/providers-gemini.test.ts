@@ -8,6 +8,7 @@ import {
   vertexPredictEmbeddings,
 } from '../../src/data-plane/providers/formats/gemini-embeddings.js';
 import { geminiGenerateContent } from '../../src/data-plane/providers/formats/gemini-generate-content.js';
+import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import type { CanonicalChunk, ConversionContext } from '../../src/data-plane/providers/provider.js';
 import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
@@ -63,10 +64,10 @@ describe('The Gemini format', () => {
         fc.array(anyObject, { minLength: 1, maxLength: 3 }),
         anyModel,
         (request, messages, model) => {
-          onlyRefuses(() => geminiGenerateContent.toWire({ ...request, model, messages }));
-          onlyRefuses(() => geminiGenerateContent.toWire(request));
-          onlyRefuses(() => geminiBatchEmbedContents.toWire(request));
-          onlyRefuses(() => vertexPredictEmbeddings.toWire(request));
+          onlyRefuses(() => geminiGenerateContent.toWire({ ...request, model, messages }, new InnerJson()));
+          onlyRefuses(() => geminiGenerateContent.toWire(request, new InnerJson()));
+          onlyRefuses(() => geminiBatchEmbedContents.toWire(request, new InnerJson()));
+          onlyRefuses(() => vertexPredictEmbeddings.toWire(request, new InnerJson()));
         },
       ),
       { numRuns: examples(2000) },
@@ -133,11 +134,12 @@ describe('The Gemini format', () => {
       verbosity: 'low',
       web_search_options: {},
     };
-    const whole = geminiGenerateContent.toWire(full);
+    const whole = geminiGenerateContent.toWire(full, new InnerJson());
     for (const field of Object.keys(full)) {
       if (field === 'model' || field === 'messages') continue;
       const { [field]: _, ...rest } = full;
-      const sent = stringifyJson(geminiGenerateContent.toWire(rest).body) !== stringifyJson(whole.body);
+      const sent =
+        stringifyJson(geminiGenerateContent.toWire(rest, new InnerJson()).body) !== stringifyJson(whole.body);
       const named = whole.dropped.some((path) => path === field || path.startsWith(`${field}.`));
       expect(sent || named, field).to.equal(true);
     }
@@ -203,7 +205,7 @@ describe('The Gemini format', () => {
       for (const [title, extra] of Object.entries(requests)) {
         it(`${model} takes a request ${title} and answers the same, streamed or not`, async () => {
           const request = { model, messages: [{ role: 'user', content: 'Hello there' }], ...extra };
-          const { body } = geminiGenerateContent.toWire(request);
+          const { body } = geminiGenerateContent.toWire(request, new InnerJson());
           const plain = await post(model, 'generateContent', body);
           expect(plain.status, await plain.clone().text()).to.equal(200);
           const how = { ...context, strict: false, canonicalReasons: true };

@@ -1,39 +1,33 @@
 import { type JsonValue, parseJson } from '../../common/json/json.js';
 import { isQuick, parseCost, scanJson } from '../../common/json/json-scan.js';
 
-/** What is left of the cost (`parseCost`) that JSON texts inside one body may have: a conversion is one turn of the event loop. */
+/** What is left of the cost (`parseCost`) that some texts of one body may have. */
 interface Budget {
   left: number;
 }
 
-const requiredCost = 2 * 1024 * 1024;
-const optionalCost = 1024 * 1024;
-
-/** Of texts that have to be JSON, and of those that may be: these must not take what the others need. */
-const required: Budget = { left: requiredCost };
-const optional: Budget = { left: optionalCost };
-
-/** Begins to count for another body: its conversion, which is synchronous, follows at once. */
-export function beginInnerJson(): void {
-  required.left = requiredCost;
-  optional.left = optionalCost;
-}
-
 /**
- * The value of a JSON text inside a body, such as the arguments of a tool call. Throws a SyntaxError if it is invalid,
- * a RangeError if parsing it would take too long.
+ * Reads the JSON texts inside of one body: arguments of tool calls, results of tools. A conversion is one turn of the event
+ * loop, so what all texts of a body may cost together is limited.
  */
-export function parseInnerJson(text: string): JsonValue {
-  return parseWithin(required, text);
-}
+export class InnerJson {
+  /** For texts that have to be JSON, and for those that may be: these must not take what the others need. */
+  readonly #required: Budget = { left: 2 * 1024 * 1024 };
+  readonly #optional: Budget = { left: 1024 * 1024 };
 
-/** The value of a text inside a body that may be JSON, such as the result of a tool; if it is not, or too long, the text itself. */
-export function readInnerText(text: string): JsonValue {
-  if (!beginsAsJson.test(text)) return text;
-  try {
-    return parseWithin(optional, text);
-  } catch {
-    return text;
+  /** The value of a text. Throws a SyntaxError if it is invalid, a RangeError if parsing it would take too long. */
+  parse(text: string): JsonValue {
+    return parseWithin(this.#required, text);
+  }
+
+  /** The value of a text that may be JSON, such as the result of a tool; if it is not, or too long, the text itself. */
+  readText(text: string): JsonValue {
+    if (!beginsAsJson.test(text)) return text;
+    try {
+      return parseWithin(this.#optional, text);
+    } catch {
+      return text;
+    }
   }
 }
 
@@ -49,12 +43,8 @@ function parseWithin(budget: Budget, text: string): JsonValue {
   return parseJson(text, scan.bigNumbers);
 }
 
-/**
- * The value of an event of a stream, which begins to count for the texts inside of it. Throws a SyntaxError if it is
- * invalid, a RangeError if parsing it would take too long.
- */
+/** The value of an event of a stream. Throws a SyntaxError if it is invalid, a RangeError if parsing it would take too long. */
 export function parseEventJson(data: string): JsonValue {
-  beginInnerJson();
   if (data.length > shortEvent && !isQuick(Buffer.from(data)))
     throw new RangeError('has more JSON than can be parsed at once');
   return parseJson(data);

@@ -4,6 +4,7 @@ import type { Usage } from '../../common/core/usage.js';
 import type { HeaderList } from '../../common/http/headers.js';
 import type { Authorizer } from './auth/authorizer.js';
 import type { CallFields } from './call-fields.js';
+import type { InnerJson } from './inner-json.js';
 import type { Framing } from './streams/framing.js';
 
 /** How a provider wants its credential. */
@@ -131,7 +132,7 @@ export interface StreamReader {
 export interface WireFormat {
   readonly name: Format;
   /** Throws `unsupported_by_provider` or `invalid_request` (with `param`) for what it cannot express. */
-  toWire(request: CanonicalRequest): WireRequest;
+  toWire(request: CanonicalRequest, inner: InnerJson): WireRequest;
   /** Throws `upstream_invalid_response`. */
   fromWire(body: JsonObject, context: ConversionContext): CanonicalReply;
   errorFromWire(status: number, body: JsonObject | null, context: ConversionContext): WireError;

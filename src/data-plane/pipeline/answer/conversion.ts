@@ -12,7 +12,7 @@ import type {
   StreamWriter,
 } from '../../providers/client-formats/client-format.js';
 import { droppedPath, mostDropped } from '../../providers/dropped-fields.js';
-import { beginInnerJson } from '../../providers/inner-json.js';
+import { InnerJson } from '../../providers/inner-json.js';
 import type {
   CanonicalReply,
   CanonicalRequest,
@@ -67,7 +67,6 @@ export class ChatConversion implements Conversion {
   }
 
   reply(body: JsonObject): JsonObject {
-    beginInnerJson();
     const reply: CanonicalReply = this.format.fromWire(body, this.context);
     return this.clientFormat.writeReply(reply, this.from);
   }
@@ -152,9 +151,9 @@ export function convertRequest(
   body: JsonObject,
   asked: CallOptions,
 ): ConvertedRequest {
-  beginInnerJson();
-  const read = clientFormat.readRequest(body, asked);
-  const wire = toWire(format, read);
+  const inner = new InnerJson();
+  const read = clientFormat.readRequest(body, asked, inner);
+  const wire = toWire(format, read, inner);
   return {
     canonical: read.request,
     body: withQuirks(quirks, wire.body),
@@ -175,9 +174,9 @@ export const asCanonical: Pick<ClientFormat, 'readRequest'> = {
   readRequest: (request) => ({ request, dropped: [], clientPath: (path) => path }),
 };
 
-function toWire(format: WireFormat, read: CanonicalIn): WireRequest {
+function toWire(format: WireFormat, read: CanonicalIn, inner: InnerJson): WireRequest {
   try {
-    return format.toWire(read.request);
+    return format.toWire(read.request, inner);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.param === null) throw thrown;
     const { code, message, param } = thrown;

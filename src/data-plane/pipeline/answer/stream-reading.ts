@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import type { Usage } from '../../../common/core/usage.js';
 import type { StreamWriter } from '../../providers/client-formats/client-format.js';
 import { readProviderError } from '../../providers/formats/provider-error.js';
-import { beginInnerJson, parseEventJson } from '../../providers/inner-json.js';
+import { parseEventJson } from '../../providers/inner-json.js';
 import type { StreamReader } from '../../providers/provider.js';
 import type { EventReader, Framing } from '../../providers/streams/framing.js';
 import { StreamTail } from '../../providers/streams/stream-tail.js';
@@ -147,7 +147,6 @@ class Converted implements StreamReading {
   end(): Buffer | null {
     if (this.#hasEnded) return null;
     this.#readEnd();
-    beginInnerJson();
     this.#out += this.writer.end();
     return this.rest();
   }

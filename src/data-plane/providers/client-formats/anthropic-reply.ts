@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
-import { parseInnerJson } from '../inner-json.js';
+import { InnerJson } from '../inner-json.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
 
@@ -76,7 +76,8 @@ export function writeMessage(reply: CanonicalReply, context: ClientFormatContext
   const refusal = asString(message['refusal']);
   if (refusal !== null && refusal !== '') content.push({ type: 'text', text: refusal });
   const calls = asArray(message['tool_calls']) ?? [];
-  for (const call of calls) content.push(toolUse(asObject(call), finish));
+  const inner = new InnerJson();
+  for (const call of calls) content.push(toolUse(asObject(call), finish, inner));
   const ending: Ending = {
     finish,
     stopped: choice['stop_reason'],
@@ -111,21 +112,21 @@ function textOf(content: unknown): string {
   return (asArray(content) ?? []).map((part) => asString(asObject(part)?.['text']) ?? '').join('');
 }
 
-function toolUse(call: JsonObject | null, finish: string | null): JsonObject {
+function toolUse(call: JsonObject | null, finish: string | null, inner: InnerJson): JsonObject {
   const fn = asObject(call?.['function']);
   return {
     type: 'tool_use',
     id: call?.['id'],
     name: fn?.['name'],
-    input: toolInput(fn?.['arguments'], finish),
+    input: toolInput(fn?.['arguments'], finish, inner),
   };
 }
 
-function toolInput(text: unknown, finish: string | null): JsonObject {
+function toolInput(text: unknown, finish: string | null, inner: InnerJson): JsonObject {
   if (typeof text !== 'string' || text.trim() === '') return {};
   let input: JsonObject | null = null;
   try {
-    input = asObject(parseInnerJson(text));
+    input = asObject(inner.parse(text));
   } catch {
     // Reported below.
   }

@@ -1,5 +1,6 @@
 import type { Format } from '../../../common/core/endpoint.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
+import type { InnerJson } from '../inner-json.js';
 import type { CanonicalChunk, CanonicalReply, CanonicalRequest } from '../provider.js';
 
 /** Options of a call that not every format has in its body. */
@@ -81,7 +82,7 @@ export interface ClientFormat extends ErrorFormat, RenamedBodies {
   /** Does this body ask for the usage of its stream? Absent: every stream of the format has it. */
   wantsUsage?(body: JsonObject): boolean;
   /** Throws `invalid_request` or `unsupported_by_provider` (with `param`) for what the canonical format cannot express. */
-  readRequest(body: JsonObject, asked: CallOptions): CanonicalIn;
+  readRequest(body: JsonObject, asked: CallOptions, inner: InnerJson): CanonicalIn;
   writeReply(reply: CanonicalReply, context: ClientFormatContext): JsonObject;
   streamWriter(context: ClientFormatContext): StreamWriter;
   /** The answer to a call that only counts input tokens; absent where the format has none. */
@@ -99,6 +100,6 @@ export interface PlainClientFormat extends ErrorFormat, RenamedBodies {
   readonly name: Format;
   /** Whose requests and answers the canonical ones are. */
   readonly canonical: Format;
-  readRequest(body: JsonObject, asked: CallOptions): CanonicalIn;
+  readRequest(body: JsonObject, asked: CallOptions, inner: InnerJson): CanonicalIn;
   writeReply(reply: CanonicalReply, context: ClientFormatContext): JsonObject;
 }

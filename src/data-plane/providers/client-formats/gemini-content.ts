@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
+import type { InnerJson } from '../inner-json.js';
 import { member } from './gemini-names.js';
 import { openThinking } from './sealed-thinking.js';
 
@@ -20,7 +21,10 @@ export class ContentReader {
   readonly #open: { readonly id: string; readonly name: string }[] = [];
   #made = 0;
 
-  constructor(readonly dropped: string[]) {}
+  constructor(
+    readonly dropped: string[],
+    readonly inner: InnerJson,
+  ) {}
 
   read(contents: unknown): ContentMessage[] {
     const list = typeof contents === 'string' ? [{ parts: [{ text: contents }] }] : asArray(contents);
@@ -65,7 +69,7 @@ export class ContentReader {
       const at = `${path}.parts[${j}]`;
       const part = partAt(value, at);
       const signature = member(part, 'thoughtSignature');
-      const sealed = openThinking(signature);
+      const sealed = openThinking(signature, this.inner);
       // One of Google's own has no meaning for other providers.
       if (sealed === null && signature !== undefined) this.dropped.push(`${at}.thoughtSignature`);
       if (sealed !== null) {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
-import { parseInnerJson } from '../inner-json.js';
+import { InnerJson } from '../inner-json.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
 import { member } from './gemini-names.js';
@@ -41,21 +41,28 @@ export function writeGenerateContent(reply: CanonicalReply, context: ClientForma
   if (choices.length === 0 || asObject(asObject(choices[0])?.['message']) === null) {
     throw new GatewayError('upstream_invalid_response', 'The provider answered without a message.');
   }
+  const inner = new InnerJson();
   return {
-    candidates: choices.map((choice, i) => candidate(asObject(choice) ?? {}, i, context)),
+    candidates: choices.map((choice, i) => candidate(asObject(choice) ?? {}, i, context, inner)),
     ...usageMetadata(reply),
     modelVersion: asString(reply['model']) ?? context.asked.model,
     responseId: context.requestId,
   };
 }
 
-function candidate(choice: JsonObject, place: number, context: ClientFormatContext): JsonObject {
+function candidate(
+  choice: JsonObject,
+  place: number,
+  context: ClientFormatContext,
+  inner: InnerJson,
+): JsonObject {
   const message = asObject(choice['message']) ?? {};
   const finish = asString(choice['finish_reason']);
   const parts: JsonObject[] = wantsThoughts(context) ? thoughts(message) : [];
   const refusal = asString(message['refusal']) ?? '';
   for (const text of [textOf(message['content']), refusal]) if (text !== '') parts.push({ text });
-  for (const call of asArray(message['tool_calls']) ?? []) parts.push(callPart(asObject(call), finish));
+  for (const call of asArray(message['tool_calls']) ?? [])
+    parts.push(callPart(asObject(call), finish, inner));
   const probabilities = logprobsResult(asObject(choice['logprobs']));
   return {
     content: { parts, role: 'model' },
@@ -91,18 +98,18 @@ function textOf(content: unknown): string {
 }
 
 /** A whole tool call as a part. Arguments that were cut off by the token limit are none. */
-export function callPart(call: JsonObject | null, finish: string | null): JsonObject {
+export function callPart(call: JsonObject | null, finish: string | null, inner: InnerJson): JsonObject {
   const fn = asObject(call?.['function']);
-  const functionCall: JsonObject = { name: fn?.['name'], args: args(fn?.['arguments'], finish) };
+  const functionCall: JsonObject = { name: fn?.['name'], args: args(fn?.['arguments'], finish, inner) };
   if (typeof call?.['id'] === 'string') functionCall['id'] = call['id'];
   return { functionCall };
 }
 
-function args(text: unknown, finish: string | null): JsonObject {
+function args(text: unknown, finish: string | null, inner: InnerJson): JsonObject {
   if (typeof text !== 'string' || text.trim() === '') return {};
   let object: JsonObject | null = null;
   try {
-    object = asObject(parseInnerJson(text));
+    object = asObject(inner.parse(text));
   } catch {
     // Reported below.
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
+import type { InnerJson } from '../inner-json.js';
 import type { CallOptions, CanonicalIn } from './client-format.js';
 import { type ContentMessage, ContentReader, readInstruction } from './gemini-content.js';
 import { camel, member } from './gemini-names.js';
@@ -57,12 +58,12 @@ const settingsRead = new Set([
  * The body of `models/{model}:generateContent` → an OpenAI chat request. Fields that are of neither go on under their
  * own names: a config may add them for its target.
  */
-export function readGenerateContent(body: JsonObject, asked: CallOptions): CanonicalIn {
+export function readGenerateContent(body: JsonObject, asked: CallOptions, inner: InnerJson): CanonicalIn {
   if ((member(body, 'cachedContent') ?? null) !== null) {
     throw unsupported('cachedContent', 'names content that lies with Google: send the content itself.');
   }
   const dropped: string[] = [];
-  const conversation = new ContentReader(dropped).read(body['contents']);
+  const conversation = new ContentReader(dropped, inner).read(body['contents']);
   const instruction = readInstruction(member(body, 'systemInstruction'));
   if (instruction !== null) conversation.unshift(instruction);
   const request: JsonObject = {

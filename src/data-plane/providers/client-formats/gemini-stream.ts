@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { InnerJson } from '../inner-json.js';
 import type { CanonicalChunk } from '../provider.js';
 import { writeEvent } from '../streams/sse.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
@@ -78,11 +79,12 @@ export class GeminiStreamWriter implements StreamWriter {
 
   end(): string {
     this.#pending(0);
+    const inner = new InnerJson();
     const candidates = [...this.#candidates].map(([index, pending]) => {
       const parts = this.#endThinking(pending);
       for (const call of pending.calls) {
         const whole = { id: call.id, function: { name: call.name, arguments: call.arguments } };
-        parts.push(callPart(whole, pending.finish));
+        parts.push(callPart(whole, pending.finish, inner));
       }
       return {
         content: { parts: parts.length === 0 ? [{ text: '' }] : parts, role: 'model' },

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
+import type { InnerJson } from '../inner-json.js';
 import { openThinking } from './sealed-thinking.js';
 
 /** A message in the canonical shape, and where in the client's body it and each of its pieces stood. */
@@ -35,13 +36,13 @@ class Turn {
 }
 
 /** `input`, a text or a list of items → canonical messages. */
-export function readInput(input: unknown, dropped: string[]): InputMessage[] {
+export function readInput(input: unknown, dropped: string[], inner: InnerJson): InputMessage[] {
   if (typeof input === 'string') {
     return [{ message: { role: 'user', content: input }, path: 'input', parts: [], calls: [] }];
   }
   const items = asArray(input);
   if (items === null) throw invalid('input', 'must be a string or a list of items.');
-  const reader = new ItemReader(lastOutputs(items), dropped);
+  const reader = new ItemReader(lastOutputs(items), dropped, inner);
   for (const [i, value] of items.entries()) reader.read(value, i);
   return reader.end();
 }
@@ -71,6 +72,7 @@ class ItemReader {
   constructor(
     readonly outputs: ReadonlyMap<unknown, number>,
     readonly dropped: string[],
+    readonly inner: InnerJson,
   ) {}
 
   read(value: unknown, i: number): void {
@@ -89,7 +91,7 @@ class ItemReader {
       if ((this.outputs.get(item['call_id']) ?? -1) > i) this.#open.add(item['call_id']);
     } else if (type === 'reasoning') {
       this.#turn ??= new Turn(path);
-      readReasoning(item, path, this.#turn, this.dropped);
+      this.#reasoning(item, path, this.#turn);
     } else if (type === 'item_reference') {
       refer(item, path, this.dropped);
     } else {
@@ -101,6 +103,17 @@ class ItemReader {
         if (this.#open.size === 0) this.#release();
       } else throw hosted(`${path}.type`, `an item of type ${shortJson(type)}`);
     }
+  }
+
+  /** Thinking goes back to the provider that signed it; a summary alone is for people. */
+  #reasoning(item: JsonObject, path: string, turn: Turn): void {
+    const block = openThinking(item['encrypted_content'], this.inner);
+    if (block === null) {
+      this.dropped.push(path);
+      return;
+    }
+    turn.thought = true;
+    turn.blocks.push(block);
   }
 
   end(): InputMessage[] {
@@ -242,15 +255,4 @@ function toolMessage(item: JsonObject, path: string): InputMessage {
   if (typeof id !== 'string') throw invalid(`${path}.call_id`, 'must be a string.');
   const { content, parts } = readContent(item['output'], `${path}.output`);
   return { message: { role: 'tool', tool_call_id: id, content }, path, parts, calls: [] };
-}
-
-/** Thinking goes back to the provider that signed it; a summary alone is for people. */
-function readReasoning(item: JsonObject, path: string, turn: Turn, dropped: string[]): void {
-  const block = openThinking(item['encrypted_content']);
-  if (block === null) {
-    dropped.push(path);
-    return;
-  }
-  turn.thought = true;
-  turn.blocks.push(block);
 }

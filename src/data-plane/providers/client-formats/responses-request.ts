@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, shortJson } from '../formats/json-shape.js';
-import type { CanonicalIn } from './client-format.js';
+import type { InnerJson } from '../inner-json.js';
+import type { CallOptions, CanonicalIn } from './client-format.js';
 import { hosted, type InputMessage, readInput } from './responses-input.js';
 
 /** Read below, one by one, or answered without the provider (`metadata`). */
@@ -40,7 +41,7 @@ const kept: Readonly<Record<string, string>> = {
  * The body of `POST /v1/responses` → an OpenAI chat request. Fields that are of neither go on under their own names:
  * a config may add them for its target.
  */
-export function readResponsesRequest(body: JsonObject): CanonicalIn {
+export function readResponsesRequest(body: JsonObject, _asked: CallOptions, inner: InnerJson): CanonicalIn {
   for (const field in kept) {
     if (body[field] === undefined || body[field] === null) continue;
     throw unsupported(field, `this provider keeps no answers: ${kept[field]}`);
@@ -49,7 +50,7 @@ export function readResponsesRequest(body: JsonObject): CanonicalIn {
     throw unsupported('background', 'this provider keeps no answers: leave it out, and wait or stream.');
   }
   const dropped: string[] = [];
-  const conversation = readInput(body['input'], dropped);
+  const conversation = readInput(body['input'], dropped, inner);
   const { instructions } = body;
   if (typeof instructions === 'string' && instructions !== '') {
     const message = { role: 'system', content: instructions };

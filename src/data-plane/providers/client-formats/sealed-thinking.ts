@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
-import { parseInnerJson } from '../inner-json.js';
+import type { InnerJson } from '../inner-json.js';
 
 /** What a client wants of the model's thinking (`reasoning.summary`, `include`). Nothing is the default. */
 export interface ThinkingWanted {
@@ -34,12 +34,12 @@ export function sealThinking(block: JsonObject): string | null {
 }
 
 /** null: not one of ours. */
-export function openThinking(sealed: unknown): JsonObject | null {
+export function openThinking(sealed: unknown, inner: InnerJson): JsonObject | null {
   if (typeof sealed !== 'string') return null;
   const text = Buffer.from(sealed, 'base64').toString();
   if (!text.startsWith(mark)) return null;
   try {
-    return asObject(parseInnerJson(text.slice(mark.length)));
+    return asObject(inner.parse(text.slice(mark.length)));
   } catch {
     return null;
   }

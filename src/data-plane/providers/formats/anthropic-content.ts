@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { parseInnerJson } from '../inner-json.js';
+import type { InnerJson } from '../inner-json.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** The conversation as the Messages API has it: system apart, tool results inside user messages. */
@@ -13,7 +13,11 @@ export interface AnthropicConversation {
  * OpenAI messages → Messages API. Blocks that Anthropic refuses for being empty are left out; anything else that
  * cannot be expressed is refused by its path, since a conversation with a hole means something else.
  */
-export function toConversation(messages: readonly unknown[], dropped: string[]): AnthropicConversation {
+export function toConversation(
+  messages: readonly unknown[],
+  dropped: string[],
+  inner: InnerJson,
+): AnthropicConversation {
   const system: JsonObject[] = [];
   const out: JsonObject[] = [];
   /** The user message that collects the results of one turn's tools. */
@@ -44,7 +48,7 @@ export function toConversation(messages: readonly unknown[], dropped: string[]):
       out.push({ role, content: userContent(message['content'], path, dropped) });
     } else if (role === 'assistant') {
       functionCallId = `call_function_${i}`;
-      const content = assistantContent(message, functionCallId, path, dropped);
+      const content = assistantContent(message, functionCallId, path, dropped, inner);
       if (content.length === 0) dropped.push(path);
       else out.push({ role, content });
     } else {
@@ -190,6 +194,7 @@ function assistantContent(
   functionCallId: string,
   path: string,
   dropped: string[],
+  inner: InnerJson,
 ): JsonObject[] {
   const blocks = assistantText(message, path, dropped);
   const known = new Set(blocks.map((block) => block['id']));
@@ -201,10 +206,10 @@ function assistantContent(
     if (call === null || fn === null)
       throw unsupported(at, 'only calls of type function can be sent to this provider.');
     const id = toolId(call['id'], `${at}.id`);
-    if (!known.has(id)) blocks.push(withCacheControl(toolUse(id, fn, `${at}.function`), call));
+    if (!known.has(id)) blocks.push(withCacheControl(toolUse(id, fn, `${at}.function`, inner), call));
   });
   const legacy = asObject(message['function_call']);
-  if (legacy !== null) blocks.push(toolUse(functionCallId, legacy, `${path}.function_call`));
+  if (legacy !== null) blocks.push(toolUse(functionCallId, legacy, `${path}.function_call`, inner));
   return blocks;
 }
 
@@ -234,20 +239,20 @@ function assistantText(message: JsonObject, path: string, dropped: string[]): Js
   );
 }
 
-function toolUse(id: string, fn: JsonObject, path: string): JsonObject {
+function toolUse(id: string, fn: JsonObject, path: string, inner: InnerJson): JsonObject {
   const name = asString(fn['name']);
   if (name === null) throw invalid(`${path}.name`, 'must be a string.');
-  return { type: 'tool_use', id, name, input: toolInput(fn['arguments'], `${path}.arguments`) };
+  return { type: 'tool_use', id, name, input: toolInput(fn['arguments'], `${path}.arguments`, inner) };
 }
 
 /** The arguments of a call, as an object. */
-export function toolInput(text: unknown, path: string): JsonObject {
+export function toolInput(text: unknown, path: string, inner: InnerJson): JsonObject {
   if (text === undefined || text === null) return {};
   if (typeof text !== 'string') throw invalid(path, 'must be the text of a JSON object.');
   if (text.trim() === '') return {};
   let input: unknown;
   try {
-    input = parseInnerJson(text);
+    input = inner.parse(text);
   } catch (thrown) {
     if (thrown instanceof RangeError) throw invalid(path, `${thrown.message}.`);
     throw invalid(path, 'is not valid JSON: send the arguments as the model wrote them, or {}.');

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
+import type { InnerJson } from '../inner-json.js';
 import type { CanonicalRequest, WireRequest } from '../provider.js';
 import { invalid, toConversation, unsupported } from './anthropic-content.js';
 import { toToolChoice, toTools } from './anthropic-tools.js';
@@ -64,14 +65,14 @@ const neutral: Readonly<Record<string, unknown>> = {
 };
 
 /** An OpenAI chat request → the body of `POST /v1/messages`. */
-export function toMessagesRequest(request: CanonicalRequest): WireRequest {
+export function toMessagesRequest(request: CanonicalRequest, inner: InnerJson): WireRequest {
   const dropped: string[] = [];
   const model = asString(request['model']) ?? '';
   const traits = claudeTraits(model);
   refuseWhatChangesTheAnswer(request);
   const messages = asArray(request['messages']);
   if (messages === null) throw invalid('messages', 'must be a list of messages.');
-  const conversation = toConversation(messages, dropped);
+  const conversation = toConversation(messages, dropped, inner);
   if (conversation.messages.length === 0) {
     throw invalid(
       'messages',

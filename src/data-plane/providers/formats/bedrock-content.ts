@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../common/core/exchange.js';
+import type { InnerJson } from '../inner-json.js';
 import { invalid, toolId, toolInput, unsupported } from './anthropic-content.js';
 import { audioBlock, DocumentNames, fileBlock, imageUrlBlock } from './bedrock-media.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
@@ -19,8 +20,12 @@ export interface BedrockMessage {
  * OpenAI messages → Converse. Neighbours of one role become one message, since Converse wants them in turn. Blocks
  * that it refuses for being empty are left out; anything else that cannot be expressed is refused by its path.
  */
-export function toConversation(messages: readonly unknown[], dropped: string[]): BedrockConversation {
-  return new BedrockTurnWriter(dropped).write(messages);
+export function toConversation(
+  messages: readonly unknown[],
+  dropped: string[],
+  inner: InnerJson,
+): BedrockConversation {
+  return new BedrockTurnWriter(dropped, inner).write(messages);
 }
 
 /** Blocks of Converse itself, from clients that know whom they talk to. */
@@ -43,7 +48,10 @@ class BedrockTurnWriter {
   #functionCallId = '';
   #functionCalls = 0;
 
-  constructor(readonly dropped: string[]) {}
+  constructor(
+    readonly dropped: string[],
+    readonly inner: InnerJson,
+  ) {}
 
   write(messages: readonly unknown[]): BedrockConversation {
     messages.forEach((value, i) => {
@@ -158,12 +166,12 @@ class BedrockTurnWriter {
       if (call === null || fn === null)
         throw unsupported(at, 'only calls of type function can be sent to this provider.');
       const id = shortId(call['id'], `${at}.id`);
-      if (!known.has(id)) blocks.push(toolUse(id, fn, `${at}.function`), ...cachePoint(call));
+      if (!known.has(id)) blocks.push(toolUse(id, fn, `${at}.function`, this.inner), ...cachePoint(call));
     });
     const legacy = asObject(message['function_call']);
     if (legacy !== null) {
       this.#functionCallId = `call_function_${this.#functionCalls++}`;
-      blocks.push(toolUse(this.#functionCallId, legacy, `${path}.function_call`));
+      blocks.push(toolUse(this.#functionCallId, legacy, `${path}.function_call`, this.inner));
     }
     return blocks;
   }
@@ -223,10 +231,10 @@ class BedrockTurnWriter {
   }
 }
 
-function toolUse(toolUseId: string, fn: JsonObject, path: string): JsonObject {
+function toolUse(toolUseId: string, fn: JsonObject, path: string, inner: InnerJson): JsonObject {
   const name = asString(fn['name']);
   if (name === null) throw invalid(`${path}.name`, 'must be a string.');
-  return { toolUse: { toolUseId, name, input: toolInput(fn['arguments'], `${path}.arguments`) } };
+  return { toolUse: { toolUseId, name, input: toolInput(fn['arguments'], `${path}.arguments`, inner) } };
 }
 
 const longestId = 64;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
+import type { InnerJson } from '../inner-json.js';
 import type { CanonicalRequest, WireRequest } from '../provider.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import { jsonTool } from './anthropic-request.js';
@@ -65,13 +66,13 @@ const neutral: Readonly<Record<string, unknown>> = {
 };
 
 /** An OpenAI chat request → the body of Converse and ConverseStream. */
-export function toConverseRequest(request: CanonicalRequest): WireRequest {
+export function toConverseRequest(request: CanonicalRequest, inner: InnerJson): WireRequest {
   const dropped: string[] = [];
   const traits = bedrockTraits(asString(request['model']) ?? '');
   refuseWhatChangesTheAnswer(request);
   const messages = asArray(request['messages']);
   if (messages === null) throw invalid('messages', 'must be a list of messages.');
-  const conversation = toConversation(messages, dropped);
+  const conversation = toConversation(messages, dropped, inner);
   // A prompt of Prompt management may bring its own.
   if (
     conversation.messages.length === 0 &&

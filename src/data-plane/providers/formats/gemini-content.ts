@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { readInnerText } from '../inner-json.js';
+import type { InnerJson } from '../inner-json.js';
 import { invalid, toolInput, unsupported } from './anthropic-content.js';
 import { audioPart, filePart, urlPart } from './gemini-media.js';
 import type { GeminiTraits } from './gemini-models.js';
@@ -27,8 +27,9 @@ export function toConversation(
   messages: readonly unknown[],
   traits: GeminiTraits,
   dropped: string[],
+  inner: InnerJson,
 ): GeminiConversation {
-  return new GeminiTurnWriter(traits, dropped).write(messages);
+  return new GeminiTurnWriter(traits, dropped, inner).write(messages);
 }
 
 class GeminiTurnWriter {
@@ -44,6 +45,7 @@ class GeminiTurnWriter {
   constructor(
     readonly traits: GeminiTraits,
     readonly dropped: string[],
+    readonly inner: InnerJson,
   ) {}
 
   write(messages: readonly unknown[]): GeminiConversation {
@@ -190,7 +192,7 @@ class GeminiTurnWriter {
     if (name === null) throw invalid(`${path}.name`, 'must be a string.');
     if (id !== null) this.#called.set(id, name);
     const part: JsonObject = {
-      functionCall: { name, args: toolInput(fn['arguments'], `${path}.arguments`) },
+      functionCall: { name, args: toolInput(fn['arguments'], `${path}.arguments`, this.inner) },
     };
     if (signature !== null) part['thoughtSignature'] = signature;
     return part;
@@ -209,7 +211,8 @@ class GeminiTurnWriter {
     const parts = content === null || content === undefined ? [] : this.#parts(content, path);
     const media = parts.filter((part) => part['text'] === undefined);
     const text = parts.flatMap((part) => asString(part['text']) ?? []).join('\n');
-    const response: JsonObject = { name, response: responseOf(text, message['is_error'] === true) };
+    const said = responseOf(this.inner.readText(text), message['is_error'] === true);
+    const response: JsonObject = { name, response: said };
     if (media.length > 0 && this.traits.signsCalls) response['parts'] = media;
     else this.#pictures.push(...media);
     return { functionResponse: response };
@@ -240,8 +243,7 @@ function signatureOf(call: JsonObject): string | null {
 }
 
 /** A function's answer is an object: what is one already goes as it is, anything else as its `output`. */
-function responseOf(text: string, failed: boolean): JsonObject {
-  const value = readInnerText(text);
+function responseOf(value: unknown, failed: boolean): JsonObject {
   if (failed) return { error: value };
   return asObject(value) ?? { output: value };
 }

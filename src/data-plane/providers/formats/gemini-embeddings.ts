@@ -88,9 +88,9 @@ export const vertexPredictEmbeddings: EmbeddingFormat = {
  */
 export const vertexEmbedContent: EmbeddingFormat = {
   name: 'vertex-embed-content',
-  toWire(request) {
+  toWire(request, inner) {
     const { auto_truncate: truncate = request['autoTruncate'], autoTruncate: __, ...rest } = request;
-    const { body, dropped } = geminiBatchEmbedContents.toWire(rest);
+    const { body, dropped } = geminiBatchEmbedContents.toWire(rest, inner);
     const requests = body['requests'] as JsonObject[];
     if (requests.length > 1) {
       throw unsupported('input', 'this model embeds one text a call on Vertex AI: send one.');

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
+import type { InnerJson } from '../inner-json.js';
 import type { CanonicalRequest, WireRequest } from '../provider.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import { toConversation } from './gemini-content.js';
@@ -65,12 +66,12 @@ const passed: Readonly<Record<string, string>> = {
 const neutral: Readonly<Record<string, unknown>> = { store: false };
 
 /** An OpenAI chat request → the body of `models/{model}:generateContent`. */
-export function toGenerateContent(request: CanonicalRequest): WireRequest {
+export function toGenerateContent(request: CanonicalRequest, inner: InnerJson): WireRequest {
   const dropped: string[] = [];
   const traits = geminiTraits(asString(request['model']) ?? '');
   const messages = asArray(request['messages']);
   if (messages === null) throw invalid('messages', 'must be a list of messages.');
-  const { system, contents } = toConversation(messages, traits, dropped);
+  const { system, contents } = toConversation(messages, traits, dropped, inner);
   if (contents.length === 0) {
     throw invalid(
       'messages',

@@ -14,7 +14,7 @@ export function ownEmbeddings(name: Format, own: PluginFormat, run: Watched): Em
   const replies = new OwnReplies(own, run, list);
   return {
     name,
-    toWire: (request) => writtenBy(own, run, openAiEmbeddings.toWire(request)),
+    toWire: (request, inner) => writtenBy(own, run, openAiEmbeddings.toWire(request, inner)),
     fromWire: (body, context) => replies.of(body, context),
     errorFromWire: errorBy(own, run),
     usage: (body, context) => openAiUsage(replies.of(body, context!)),
