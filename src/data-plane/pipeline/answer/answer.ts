@@ -13,12 +13,14 @@ import type { Pipeline } from '../parts.js';
 import { longestAnswer } from '../request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
-import { compressionOf, invalidAnswer, tooLarge, unsearchable } from './answer-body.js';
+import { compressionOf, tooLarge, unsearchable } from './answer-body.js';
 import { CollectedAnswer } from './collected-answer.js';
 import { FlowingAnswer, type Inflow } from './flowing-answer.js';
 import { streamReading, untouchedReading } from './stream-reading.js';
+import { type Begun, StreamStart } from './stream-start.js';
 import { answerTexts } from './texts/answer-texts.js';
 import { passAnswer } from './texts/whole-texts.js';
+import { timeLimit } from './time-limit.js';
 
 const nothing = Buffer.alloc(0);
 /** Bytes. */
@@ -43,8 +45,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
   #status = 0;
-  /** The collected body, or the bytes of the first event so far. */
+  /** The collected body. */
   readonly #pieces = new Pieces();
+  /** A stream up to its first event. */
+  #start: StreamStart | null = null;
   #flow: FlowingAnswer | null = null;
   /** Masks the call's secrets in the body. */
   #mask: SecretMask = emptyMask;
@@ -66,23 +70,11 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     readonly reject: (error: GatewayError) => void,
   ) {
     this.#offAbort = x.onAbort((reason) => this.#fail(reason));
-    const { requestTimeoutMs, deadlineMs } = outgoing.call.target;
-    if (deadlineMs !== null) {
-      const leftMs = deadlineMs - x.elapsedMs();
-      if (requestTimeoutMs === null || leftMs < requestTimeoutMs) {
-        // A timer may fire a moment early, but must not before the deadline.
-        this.#limit(Math.ceil(leftMs) + 1, `the deadline of ${deadlineMs} ms that all attempts share`);
-        return;
-      }
-    }
-    if (requestTimeoutMs !== null)
-      this.#limit(requestTimeoutMs, `the request_timeout of ${requestTimeoutMs} ms`);
-  }
-
-  #limit(ms: number, name: string): void {
+    const limit = timeLimit(x, outgoing.call.target);
+    if (limit === null) return;
     this.#timer = setTimeout(
-      () => this.#fail(new GatewayError('request_timeout', `No answer within ${name}.`)),
-      ms,
+      () => this.#fail(new GatewayError('request_timeout', `No answer within ${limit.name}.`)),
+      limit.ms,
     );
   }
 
@@ -143,11 +135,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   head(status: number, headers: HeaderList): void {
     if (this.#mode !== 'head') return;
-    this.attempt.status = status;
-    this.#status = status;
     this.#headers = headers;
-    this.#maskHead(status, headers);
-    if (status === 401) this.#reportRefusal();
+    this.#answersWith(status, headers);
     if (this.outgoing.wire === 'none') return this.#passThrough(status, headers);
     if (status === 429 || status === 503) tidyRetryAfter(headers, Date.now());
     if (status >= 300 && status < 400) {
@@ -160,9 +149,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     const { conversion } = this.outgoing;
     conversion?.headed(headers);
-    const { contentType } = conversion?.framing ?? serverSentEvents;
+    const framing = conversion?.framing ?? serverSentEvents;
     const type = getHeader(headers, 'content-type') ?? '';
-    if (status < 300 && this.x.streaming && type.startsWith(contentType)) {
+    if (status < 300 && this.x.streaming && type.startsWith(framing.contentType)) {
+      this.#start = new StreamStart(framing, this.outgoing);
       this.#mode = 'first-event';
     } else {
       this.#mode = 'collect';
@@ -176,7 +166,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   }
 
   /** A repeated credential reaches neither the client nor the log nor the cache. */
-  #maskHead(status: number, headers: HeaderList): void {
+  #answersWith(status: number, headers: HeaderList): void {
+    this.attempt.status = status;
+    this.#status = status;
+    if (status === 401) this.#reportRefusal();
     const isChanged = chainOf(this.pipeline, this.x).attempt !== null && !this.#isPrepared;
     const secrets = callSecrets(this.outgoing, this.x, isChanged);
     if (secrets.errors.isEmpty) return;
@@ -218,12 +211,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       case 'collect':
         return this.#collected();
       case 'first-event':
-        return this.#fail(
-          new GatewayError(
-            'upstream_invalid_response',
-            `${this.outgoing.call.provider} ended its stream before the first event.`,
-          ),
-        );
+        this.#firstEvent(null);
+        return this.#flow?.end();
       case 'flow':
         return this.#flow!.end();
       default:
@@ -306,18 +295,30 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   // A streamed answer.
 
-  /** Commits to a stream at its first valid bytes: until then another target may still answer. */
-  #firstEvent(chunk: Buffer): boolean {
-    this.#pieces.add(chunk);
-    const seen = this.#pieces.bytes();
-    const valid = (this.outgoing.conversion?.framing ?? serverSentEvents).looksValid(seen);
-    if (valid === false) {
-      this.#fail(invalidAnswer(this.outgoing, 'a body that is not a stream of events'));
-      return true;
+  /** `chunk` null: it has ended. */
+  #firstEvent(chunk: Buffer | null): boolean {
+    const start = this.#start!;
+    let begun: Begun | null = null;
+    try {
+      begun = chunk === null ? start.end() : start.push(chunk);
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
     }
-    if (valid === null) return true;
-    this.#pieces.take();
-    return this.#flowFrom(this.#status).data(seen);
+    return begun === null || this.#begun(begun);
+  }
+
+  /** A first event that reports an error makes an error answer of the stream: another target may still be called. */
+  #begun({ bytes, error }: Begun): boolean {
+    this.#start = null;
+    if (error === null) return this.#flowFrom(this.#status).data(bytes);
+    this.#flight?.cancel();
+    this.#answersWith(error.status, this.#headers);
+    this.attempt.usage = error.usage;
+    setHeader(this.#headers, 'content-type', 'application/json');
+    this.#pieces.add(Buffer.from(error.body));
+    this.#mode = 'collect';
+    this.#collected();
+    return true;
   }
 
   #flowFrom(status: number): FlowingAnswer {
