@@ -232,11 +232,12 @@ describe('a stream with a guardrail that judges it while it comes', () => {
 
   for (const [number, way] of streamedWays.entries()) {
     describe(way.name, () => {
-      // Each place is that of a third of the ways, which share the search for what is split.
+      // A third of the places outside of CI: the ways share the search for what is split.
+      const step = process.env['CI'] === 'true' ? 1 : 3;
       it('gets no secret and no card number, wherever they are split', async () => {
         const text = `Use ${github.example}, pay by ${card}. Done`;
         const found = 'Use {{GITHUB_TOKEN_1}}, pay by {{CREDIT_CARD_1}}. Done';
-        for (let at = 1 + (number % 3); at < text.length; at += 3) {
+        for (let at = 1 + (number % step); at < text.length; at += step) {
           const { answer } = await streamed(way, [redacting], [text.slice(0, at), text.slice(at)]);
           expect(way.read(answer), `split at ${at}`).to.equal(found);
           expect(answer).to.match(way.ended).and.match(way.usage);
