@@ -1,18 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { copyFileSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { newDataDirectory } from '../support/data-directory.js';
 import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
 import { ScriptedProvider } from '../support/scripted-provider.js';
-import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs, scaled, timeScale } from '../support/time-limits.js';
 
 /** How long targets fail under load. `ROUTING_SECONDS=30` for a thorough run. */
-const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2.5);
-const perSecond = 60;
+const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2);
+const perSecond = 40;
 const cooldownMs = 1000;
 
 const fails = (): number => 503;
@@ -103,7 +99,7 @@ describe('a target that fails, or does not answer', function () {
     while (performance.now() - began < seconds * 1000) {
       // Faster than the floor of ten retries a second, unless the machine is behind; nobody waits for the backoff.
       if (asked.length - one.calls.length < 100)
-        for (let i = 0; i < 6; i++) asked.push(ask(gateway, config, over.signal));
+        for (let i = 0; i < 3; i++) asked.push(ask(gateway, config, over.signal));
       await pause(20);
     }
     await eventually(
@@ -196,7 +192,8 @@ describe('routing while targets fail', function () {
   it('a breaker that opens is known to every worker within 50 ms', async () => {
     one.script = fails;
     const times: number[] = [];
-    for (let i = 0; i < 4; i++) {
+    // One undisturbed round of several shows what the gateway does.
+    for (let i = 0; i < 4 && !times.some((ms) => ms <= 50); i++) {
       const config = fallback();
       one.forget();
       for (let n = 0; n < 5; n++) await ask(gateway, config);
@@ -328,82 +325,72 @@ describe('two nodes with one Redis, while a target fails', function () {
   const nodes: RunningGateway[] = [];
   let redis: RedisServer;
 
-  forEachStore(({ options, dialect }) => {
-    if (dialect !== 'postgres') return;
+  before(async () => {
+    [redis] = await Promise.all([RedisServer.start(), one.listen(), two.listen()]);
+    const env = { REDIS_URL: redis.url };
+    // Copies of one first start, with the same keys and ids: all that they share goes through Redis.
+    const start = async () => startGateway({ env, dataDir: await newDataDirectory({}) });
+    nodes.push(...(await Promise.all([start(), start()])));
+    for (const node of nodes) await setUp(node, one, two);
+  });
+  after(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all([one.close(), two.close(), redis?.remove()]);
+  });
 
-    before(async () => {
-      const { databaseUrl } = await options(folder());
-      [redis] = await Promise.all([RedisServer.start(), one.listen(), two.listen()]);
-      const env = {
-        DATABASE_URL: databaseUrl?.reveal() ?? '',
-        REDIS_URL: redis.url,
-        HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
-      };
-      nodes.push(await startGateway({ env }));
-      const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-      copyFileSync(join(nodes[0]!.dataDir, 'first-keys.json'), join(dataDir, 'first-keys.json'));
-      nodes.push(await startGateway({ env, dataDir }));
-      await setUp(nodes[0]!, one, two);
+  const opens = async (config: object): Promise<void> => {
+    for (let i = 0; i < 5; i++) await ask(nodes[0]!, config);
+    await eventually('it is open at both', async () => {
+      const before = one.calls.length;
+      for (const node of nodes) expect((await ask(node, config)).status).to.equal(200);
+      return one.calls.length === before;
     });
-    after(async () => {
-      await Promise.all(nodes.map((node) => node.stop()));
-      await Promise.all([one.close(), two.close(), redis?.remove()]);
-    });
+  };
 
-    const opens = async (config: object): Promise<void> => {
-      for (let i = 0; i < 5; i++) await ask(nodes[0]!, config);
-      await eventually('it is open at both', async () => {
+  it('a target that one node opened is skipped by the other; one request of both probes; both learn that it recovered', async () => {
+    const config = fallback();
+    await opens(config);
+    // A busy machine is late with a probe, or Redis with its word: one undisturbed stretch of several shows what they do.
+    let gaps: number[] = [];
+    const isJust = (): boolean => gaps.length > 0 && gaps.every((ms) => ms >= cooldownMs - 20);
+    for (let i = 0; i < 5 * timeScale() && !isJust(); i++) {
+      one.forget();
+      await load(nodes, config, 3500);
+      gaps = one.calls.slice(1).map((at, probe) => at - one.calls[probe]!);
+    }
+    expect(isJust(), `${gaps.map(Math.round)} ms between probes`).to.equal(true);
+    one.script = isWell;
+    await eventually('both ask it again', async () => {
+      const before = one.calls.length;
+      for (const node of nodes) await ask(node, config);
+      return one.calls.length === before + 2;
+    });
+  });
+
+  it('a node that starts reads what is open', async () => {
+    one.script = fails;
+    const config = fallback({ cooldown_interval: 60_000 });
+    await opens(config);
+    await nodes[1]!.stop({ keep: true });
+    nodes[1] = await nodes[1]!.restart();
+    await eventually('it knows', async () => {
+      const before = one.calls.length;
+      await ask(nodes[1]!, config);
+      return one.calls.length === before;
+    });
+  });
+
+  it('each goes by itself once Redis is gone', async () => {
+    one.script = fails;
+    const config = fallback({ cooldown_interval: 60_000 });
+    await redis.kill();
+    for (const node of nodes) {
+      for (let i = 0; i < 5; i++) expect((await ask(node, config)).status).to.equal(200);
+      await eventually('it opens', async () => {
         const before = one.calls.length;
-        for (const node of nodes) expect((await ask(node, config)).status).to.equal(200);
+        expect((await ask(node, config)).status).to.equal(200);
         return one.calls.length === before;
       });
-    };
-
-    it('a target that one node opened is skipped by the other; one request of both probes; both learn that it recovered', async () => {
-      const config = fallback();
-      await opens(config);
-      // A busy machine is late with a probe, or Redis with its word: one undisturbed stretch of several shows what they do.
-      let gaps: number[] = [];
-      const isJust = (): boolean => gaps.length > 0 && gaps.every((ms) => ms >= cooldownMs - 20);
-      for (let i = 0; i < 5 * timeScale() && !isJust(); i++) {
-        one.forget();
-        await load(nodes, config, 3500);
-        gaps = one.calls.slice(1).map((at, probe) => at - one.calls[probe]!);
-      }
-      expect(isJust(), `${gaps.map(Math.round)} ms between probes`).to.equal(true);
-      one.script = isWell;
-      await eventually('both ask it again', async () => {
-        const before = one.calls.length;
-        for (const node of nodes) await ask(node, config);
-        return one.calls.length === before + 2;
-      });
-    });
-
-    it('a node that starts reads what is open', async () => {
-      one.script = fails;
-      const config = fallback({ cooldown_interval: 60_000 });
-      await opens(config);
-      await nodes[1]!.stop({ keep: true });
-      nodes[1] = await nodes[1]!.restart();
-      await eventually('it knows', async () => {
-        const before = one.calls.length;
-        await ask(nodes[1]!, config);
-        return one.calls.length === before;
-      });
-    });
-
-    it('each goes by itself once Redis is gone', async () => {
-      one.script = fails;
-      const config = fallback({ cooldown_interval: 60_000 });
-      await redis.kill();
-      for (const node of nodes) {
-        for (let i = 0; i < 5; i++) expect((await ask(node, config)).status).to.equal(200);
-        await eventually('it opens', async () => {
-          const before = one.calls.length;
-          expect((await ask(node, config)).status).to.equal(200);
-          return one.calls.length === before;
-        });
-      }
-    });
+    }
   });
 });
