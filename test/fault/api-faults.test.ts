@@ -139,27 +139,31 @@ describe('faults in every API', () => {
       describe(`${api.name} before ${slug}`, () => {
         /** What came of each fault. Rows and stalls take their time: all are asked for at once. */
         const asked = new Map<Fault, Promise<Asked>>();
+        // Each API has the longest answers once: their bytes take their time.
+        const isOther = slug === api.other;
+        const wholeHere = whole.filter(([fault]) => isOther || !fault.startsWith('huge'));
+        const headsHere = Object.entries(heads).filter(([, { name }]) => isOther || name !== 'a bomb');
         const askedOddly = new Map<string, Promise<Asked>>();
         let bytewise: Promise<Asked>;
         before(() => {
-          for (const each of [...whole, ...neverBegun, ...streamed]) {
+          for (const each of [...wholeHere, ...neverBegun, ...streamed]) {
             const chunks = streamed.includes(each) ? ',chunks=20' : '';
             const call = ask(api, slug, !whole.includes(each), `sim-fault:${each[0]}${chunks}`);
             call.catch(() => {});
             asked.set(each, call);
           }
-          for (const number of Object.keys(heads)) {
+          for (const [number] of headsHere) {
             const call = ask(api, `odd-${slug}`, false, `odd-head-${number}`);
             call.catch(() => {});
             askedOddly.set(number, call);
           }
-          if (slug === api.other) {
-            bytewise = ask(api, slug, true, 'sim-fault:drip=0');
+          if (isOther) {
+            bytewise = ask(api, slug, true, 'sim-fault:drip=0,chunks=3');
             bytewise.catch(() => {});
           }
         });
 
-        for (const each of whole) {
+        for (const each of wholeHere) {
           const [fault, code] = each;
           it(`${fault}: an error in the client's shape`, async () => {
             const { answer, text, trace } = await asked.get(each)!;
@@ -200,7 +204,7 @@ describe('faults in every API', () => {
           });
         }
 
-        if (slug === api.other) {
+        if (isOther) {
           it('a byte at a time: the whole answer', async function () {
             this.timeout(20_000);
             const { answer, text } = await bytewise;
@@ -209,7 +213,7 @@ describe('faults in every API', () => {
           });
         }
 
-        for (const [number, { name }] of Object.entries(heads)) {
+        for (const [number, { name }] of headsHere) {
           it(`${name}: an error in the client's shape`, async () => {
             const { answer, text, trace } = await askedOddly.get(number)!;
             expect(answer.status, text).to.equal(502);
