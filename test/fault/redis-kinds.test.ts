@@ -74,7 +74,7 @@ describe('a Redis cluster', function () {
   it('runs scripts over several keys of one tenant, also after it has forgotten them', async () => {
     const redis = connect(url);
     await answers(redis);
-    for (const tenant of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    for (const tenant of ['a', 'b', 'c']) {
       const keys = [`{${tenant}}:one`, `{${tenant}}:two`];
       expect(await redis.script<number>(addBoth, keys, ['2'], 1000)).to.equal(4);
       for (const server of servers) await server.command('script', 'flush');
@@ -219,23 +219,29 @@ describe('Redis with TLS', function () {
     tls?.remove();
   });
 
-  /** What a process prints that connects to it, which reads the authority as it starts. */
-  async function connectApart(url: string, authority: string): Promise<string> {
+  /** What a process prints that connects to them one after the other, which reads the authority as it starts. */
+  async function connectApart(urls: readonly string[], authority: string): Promise<string[]> {
     const program = `
       const { Redis } = await import('./dist/src/control-plane/shared-state/redis.js');
       const { Secret } = await import('./dist/src/common/access/secret.js');
-      const log = { info() {}, error() {}, warn: ({ err }) => { console.log(err.message); process.exit(); } };
-      const redis = new Redis({ url: new Secret(process.env.URL), prefix: 'headgate:test:', log });
-      setInterval(() => {}, 1000);
-      redis.onUp(async () => {
-        await redis.run((commands) => commands.set('a', 'written'), 2000);
-        console.log(await redis.run((commands) => commands.get('a'), 2000));
-        process.exit();
-      });`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
-      env: { ...process.env, URL: url, NODE_EXTRA_CA_CERTS: authority },
-    });
-    return stdout.trim();
+      for (const url of process.argv.slice(1)) {
+        await new Promise((done) => {
+          const say = (text) => { console.log(text); redis.close(); done(); };
+          const log = { info() {}, error() {}, warn: ({ err }) => say(err.message) };
+          const redis = new Redis({ url: new Secret(url), prefix: 'headgate:test:', log });
+          redis.onUp(async () => {
+            await redis.run((commands) => commands.set('a', 'written'), 2000);
+            say(await redis.run((commands) => commands.get('a'), 2000));
+          });
+        });
+      }
+      process.exit();`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '-e', program, ...urls],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: authority } },
+    );
+    return stdout.trim().split('\n');
   }
 
   it('is connected in all its forms where the authority is trusted, and in none where it is not', async () => {
@@ -246,12 +252,13 @@ describe('Redis with TLS', function () {
     const cluster = await startRedisCluster(tls);
     servers.push(...cluster);
     const nodes = cluster.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    for (const url of [
+    const urls = [
       single.url,
       `rediss-sentinel://127.0.0.1:${sentinel.port}#main`,
       `rediss-cluster://${nodes}`,
-    ])
-      expect(await connectApart(url, tls.authority), url).to.equal('written');
-    expect(await connectApart(single.url, '')).to.include('self-signed certificate');
+    ];
+    expect(await connectApart(urls, tls.authority)).to.deep.equal(urls.map(() => 'written'));
+    const [refused] = await connectApart([single.url], '');
+    expect(refused).to.include('self-signed certificate');
   });
 });
