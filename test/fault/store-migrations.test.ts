@@ -8,7 +8,7 @@ import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
 import { openStore, type StoreOptions } from '../../src/control-plane/store/store.js';
 import { builtProgram } from '../support/gateway.js';
-import { folder, forEachStore } from '../support/stores.js';
+import { folder, forEachStore, masterKey as keyOfCopies } from '../support/stores.js';
 
 /** Statements to be killed at, of all there are; STORE_KILLS=all takes each. */
 const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 2;
@@ -17,7 +17,7 @@ const opener = builtProgram('fault/store-opener');
 describe('migrations', function () {
   this.timeout(Number.isFinite(kills) ? 60_000 : 600_000);
 
-  forEachStore(({ options, database, dialect }) => {
+  forEachStore(({ options, open, database, dialect }) => {
     const keyText = randomBytes(32).toString('hex');
     const masterKey = new MasterKey(Buffer.from(keyText, 'hex'));
     const optionsOf = async (dataDir: string): Promise<StoreOptions> => ({
@@ -93,22 +93,24 @@ describe('migrations', function () {
       await (await openStore(await optionsOf(dataDir))).close();
     });
 
-    async function upgraded(dataDir: string, compatible_from: number): Promise<void> {
-      await (await openStore(await optionsOf(dataDir))).close();
+    /** A store of a later version, and how it is opened. */
+    async function upgraded(dataDir: string, compatible_from: number): Promise<StoreOptions> {
+      await (await open(dataDir)).close();
       const bare = await database(dataDir);
       const later = { version: 999, name: 'later', applied_at: 0, compatible_from };
       await bare.write((sql) => sql('schema_version').insert(later));
       await bare.close();
+      return { ...(await options(dataDir)), masterKey: keyOfCopies };
     }
 
     it('leave a newer store as it is where it admits this program', async () => {
       const dataDir = folder();
-      await upgraded(dataDir, 10);
-      const store = await openStore(await optionsOf(dataDir));
+      const later = await upgraded(dataDir, 10);
+      const store = await openStore(later);
       await bootstrap(store, { dataDir, simulated: false });
       await store.close();
-      await (await openStore({ ...(await optionsOf(dataDir)), existing: 'usable' })).close();
-      const refused = await openStore({ ...(await optionsOf(dataDir)), existing: 'same' }).catch(String);
+      await (await openStore({ ...later, existing: 'usable' })).close();
+      const refused = await openStore({ ...later, existing: 'same' }).catch(String);
       expect(refused).to.match(
         /The store is at version 999 and this program knows .+: use the newer program\.$/,
       );
@@ -116,8 +118,7 @@ describe('migrations', function () {
 
     it('refuse a newer store that this program cannot use, in one line', async () => {
       const dataDir = folder();
-      await upgraded(dataDir, 999);
-      const error = await openStore(await optionsOf(dataDir)).then(
+      const error = await openStore(await upgraded(dataDir, 999)).then(
         () => expect.fail('must be refused'),
         (refused: Error) => refused,
       );
