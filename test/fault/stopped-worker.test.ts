@@ -7,12 +7,12 @@ import { expectWithinMs } from '../support/time-limits.js';
 describe('a data worker that has stopped', () => {
   let gateway: RunningGateway;
 
-  beforeEach(async function () {
+  before(async function () {
     this.timeout(20_000);
     gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
   });
 
-  afterEach(() => gateway?.stop());
+  after(() => gateway?.stop());
 
   const worker = (): number =>
     Number(readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8').trim());
@@ -46,6 +46,21 @@ describe('a data worker that has stopped', () => {
       );
     });
 
+  it('does not delay a revocation while it has no key in memory: it cannot answer from what it never asked', async function () {
+    this.timeout(30_000);
+    // Nothing has been asked of the worker yet.
+    const { id, key } = await make();
+    const stopped = worker();
+    process.kill(stopped, 'SIGSTOP');
+    const began = performance.now();
+    const { failed, output } = await revoke(id);
+    expect(failed, output).to.equal(false);
+    expectWithinMs(performance.now() - began, 2500);
+    process.kill(stopped, 'SIGCONT');
+    expect(await eventually('an answer', () => ask(key))).to.equal(401);
+    expect(worker()).to.equal(stopped);
+  });
+
   it('is replaced when it does not confirm that a key is revoked: the command succeeds, the key is refused', async function () {
     this.timeout(30_000);
     const { id, key } = await make();
@@ -60,19 +75,5 @@ describe('a data worker that has stopped', () => {
     expect(await eventually('an answer', () => ask(key))).to.equal(401);
     expect(worker()).to.not.equal(stopped);
     await eventually('it is in the log', async () => gateway.output().includes('did not confirm a change'));
-  });
-
-  it('does not delay a revocation while it has no key in memory: it cannot answer from what it never asked', async function () {
-    this.timeout(30_000);
-    const { id, key } = await make();
-    const stopped = worker();
-    process.kill(stopped, 'SIGSTOP');
-    const began = performance.now();
-    const { failed, output } = await revoke(id);
-    expect(failed, output).to.equal(false);
-    expectWithinMs(performance.now() - began, 2500);
-    process.kill(stopped, 'SIGCONT');
-    expect(await eventually('an answer', () => ask(key))).to.equal(401);
-    expect(worker()).to.equal(stopped);
   });
 });
