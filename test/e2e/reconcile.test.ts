@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
@@ -19,8 +20,7 @@ describe('headgate reconcile', function () {
   const day = new Date().toISOString().slice(0, 10);
   const used = { input: 0, output: 0, cost: 0 };
 
-  const command = (args: readonly string[]) =>
-    run(process.execPath, [mainFile, 'reconcile', ...args], { env: gateway.env, cwd: folder });
+  const command = (args: readonly string[]) => headgateHere(['reconcile', ...args], gateway.env, folder);
   const usage = (
     rows: readonly (readonly [key: string, model: string, input: number, output: number])[],
   ): string =>
