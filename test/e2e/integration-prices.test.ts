@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
-import { headgate } from '../support/command.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
 describe('Prices of an integration', function () {
@@ -89,7 +89,7 @@ describe('Prices of an integration', function () {
       expect(attempt?.lines.map(({ factor }) => factor ?? null)).to.deep.equal(
         source === null ? [0.5, 2] : [null, null],
       );
-      const { stdout } = await headgate(gateway.env, ['cost', 'explain', id]);
+      const { stdout } = await headgateHere(['cost', 'explain', id], gateway.env);
       expect(stdout).to.include(
         source === null ? 'times the factors of the integration lent' : 'price of the integration lent',
       );
