@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
@@ -73,7 +74,7 @@ describe('Prices of one’s own', () => {
         ['input', input],
         ['output', output],
       ]);
-      const { code, stdout, stderr } = await headgate(gateway.env, ['cost', 'explain', id]);
+      const { code, stdout, stderr } = await headgateHere(['cost', 'explain', id], gateway.env);
       expect(stderr).to.equal('');
       expect(code).to.equal(0);
       expect(stdout).to.include(`$${explained.cost}`).and.include('price of the settings');
