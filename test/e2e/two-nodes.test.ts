@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { patchOf } from '../support/scim-plane.js';
@@ -150,7 +151,7 @@ describe('two gateways on one PostgreSQL', function () {
     it('their audit log is one, verified from either machine', async () => {
       const rows: number[] = [];
       for (const gateway of [one, two]) {
-        const ran = await headgate(gateway.env, ['audit', 'verify', '--json']);
+        const ran = await headgateHere(['audit', 'verify', '--json'], gateway.env);
         const verified = JSON.parse(ran.stdout);
         expect(verified, ran.stderr).to.include({ ok: true });
         rows.push(verified.rows);
@@ -198,7 +199,7 @@ describe('two gateways on one PostgreSQL', function () {
         next,
       );
       expect(rotated.stderr).to.match(/^headgate: A gateway runs on postgres:.+ stop every one, rotate/);
-      const refused = await headgate(one.env, ['backup', 'nothing']);
+      const refused = await headgateHere(['backup', 'nothing'], one.env);
       expect(refused.code).to.equal(2);
       expect(refused.stderr).to.match(/pg_dump --format=custom --file=/);
     });
