@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { tokenOf } from '../../src/control-plane/administration/access/people/links.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
 import { type OidcServer, startOidcProvider } from '../support/oidc-provider.js';
@@ -126,7 +127,7 @@ describe('people who sign in at two gateways on one PostgreSQL', function () {
 
     it('headgate users link makes a link that sets a new password, and sign-in works over gRPC as well', async () => {
       const { data } = await jsonOf(keyed('GET', '/v1/admin/users?role=owner'));
-      const made = await headgate(one.env, ['users', 'link', data[0].id]);
+      const made = await headgateHere(['users', 'link', data[0].id], one.env);
       expect(made.stdout, made.stderr).to.match(/#token=[\w-]+\n$/);
       const token = tokenOf(made.stdout.trim());
       expect(
@@ -138,11 +139,10 @@ describe('people who sign in at two gateways on one PostgreSQL', function () {
         password,
       );
       const { session_token } = JSON.parse(entered.stdout);
-      const shown = await headgate({ ...one.env, HEADGATE_ADMIN_KEY: session_token }, [
-        'auth',
-        'get-session',
-        '--json',
-      ]);
+      const shown = await headgateHere(['auth', 'get-session', '--json'], {
+        ...one.env,
+        HEADGATE_ADMIN_KEY: session_token,
+      });
       expect(JSON.parse(shown.stdout).user, shown.stderr).to.include({ email, role: 'owner' });
       const log = await jsonOf(
         keyed(
