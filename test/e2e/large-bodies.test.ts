@@ -12,7 +12,8 @@ const size = 5_000_000;
 
 /**
  * WHOLE_LOAD=true sends every shape through every API to every provider. Otherwise they take turns: each API reads every shape
- * and gives the long answers of every third provider, and for each provider two shapes or one are written.
+ * and gives the long answers of every third provider, and for each provider two shapes or one are written; streams of another
+ * format have few pieces or many.
  */
 const whole = process.env['WHOLE_LOAD'] === 'true';
 
@@ -179,6 +180,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
         [api.other, 2000],
         ['bedrock', 2000],
       ] as const) {
+        if (!whole && slug === api.other && chunks !== [8, 2000][d % 2]) continue;
         it(`${api.name} to ${slug}: a stream of ${chunks} pieces delays no other request by ${most} ms`, async function () {
           this.timeout(20_000);
           provider.fault('*', `chunks=${chunks}`);
