@@ -8,7 +8,9 @@ export interface Seen {
 }
 
 const settleMs = 50;
-const atOnce = 8;
+const atOnce = 4;
+/** Milliseconds between two requests of one caller: without them, this process and the gateway only compute. */
+const betweenMs = 4;
 
 /**
  * Asks over and over, several at a time, while `change` is made. Requests that ended before it began must come to
@@ -33,6 +35,7 @@ export async function askedMeanwhile(
       const outcome = await ask();
       seen.push({ at, outcome });
       if (!changing) earlier.push(outcome);
+      await pause(betweenMs);
     }
   });
   const failed = Promise.all(loops).then(() => null);
