@@ -28,7 +28,9 @@ describe('the audit log over the administration plane', () => {
   async function rowsOf(action: () => Promise<unknown>): Promise<readonly AuditLog[]> {
     const before = await count();
     await action().catch(() => {});
-    return (await listed()).slice(0, (await count()) - before);
+    const found = await plane.admin.api.auditLogs.listAuditLogs({ ...always, page_size: 10 });
+    const made = found.total - before;
+    return made > 10 ? (await listed()).slice(0, made) : found.records.slice(0, made);
   }
 
   it('has one row of each action: who, what, on what, when, from where, and the request without its secrets', async () => {
