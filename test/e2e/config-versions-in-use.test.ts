@@ -8,7 +8,7 @@ import { eventually, pause, type RunningGateway, startGateway } from '../support
 const whole = process.env['WHOLE_LOAD'] === 'true';
 const load = whole
   ? { changes: 100, everyMs: 600, perSecond: 500 }
-  : { changes: 20, everyMs: 150, perSecond: 150 };
+  : { changes: 12, everyMs: 100, perSecond: 100 };
 
 /** A machine that cannot keep up is asked less often: this process is the upstream as well. */
 const mostOpen = 200;
