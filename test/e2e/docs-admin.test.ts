@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import { adminErrors } from '../../src/control-plane/administration/admin-error.js';
 import { type Ran, run } from '../support/command.js';
 import { type Example, examplesOf } from '../support/examples.js';
-import { builtProgram, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
+import { runTyped } from '../support/typed-commands.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const page = 'docs/admin.md';
@@ -34,11 +35,10 @@ describe('docs/admin.md', function () {
       .replaceAll('./data/', `${gateway.dataDir}/`)
       .replaceAll('./dist/', `${root}/dist/`)
       .replaceAll('-import-path proto', `-import-path ${root}/proto`)
-      .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
       .replace(/\bcurl /g, 'curl -sS --fail-with-body ')
       .replace(/^grpcurl /gm, `${grpcurl} `);
     const env = { ...gateway.env, ADMIN_KEY: gateway.adminKey, OPENAI_API_KEY: 'sk-of-the-docs-test' };
-    if (language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', typed], { env, cwd: folder });
+    if (language === 'sh') return runTyped(typed, { env, cwd: folder });
     const file = join(folder, 'example.mjs');
     writeFileSync(file, typed);
     return run(process.execPath, [file], { env });

@@ -6,8 +6,9 @@ import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { startSimulated } from '../../src/simulated/index.js';
 import { type Example, examplesOf } from '../support/examples.js';
-import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { makeIssuerKey, nowS, signToken } from '../support/token-issuer.js';
+import { runTyped } from '../support/typed-commands.js';
 
 interface Ran {
   readonly code: number | null;
@@ -50,7 +51,7 @@ describe('the commands in the docs', () => {
   });
 
   /** Runs an example as written, but for the port and the data directory, which are the test's own. */
-  const type = (
+  const type = async (
     example: Example,
     more: Readonly<Record<string, string>> = {},
     folder = root,
@@ -58,7 +59,6 @@ describe('the commands in the docs', () => {
     const text = example.text
       .replaceAll('http://127.0.0.1:8787', gateway.url)
       .replaceAll('./data/', `${gateway.dataDir}/`)
-      .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
       .replaceAll('curl ', 'curl -sS --fail-with-body ');
     const env = {
       ...gateway.env,
@@ -67,7 +67,10 @@ describe('the commands in the docs', () => {
       OPENAI_API_KEY: 'sk-of-the-test',
       ...more,
     };
-    if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env, folder);
+    if (example.language === 'sh') {
+      const { code, stdout, stderr } = await runTyped(text, { env, cwd: folder });
+      return { code, output: stdout + stderr };
+    }
     const file = join(root, 'test', `.readme-${process.pid}.mjs`);
     writeFileSync(file, text);
     return run(process.execPath, [file], env).finally(() => rmSync(file));
