@@ -4,7 +4,7 @@ import { killBefore } from '../support/statements.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
-const count = process.env['WHOLE_LOAD'] === 'true' ? 2000 : 1000;
+const count = process.env['WHOLE_LOAD'] === 'true' ? 2000 : 500;
 /** Statements that databases were sent so far. */
 const statements = killBefore(0);
 
