@@ -114,7 +114,7 @@ describe('the command line', () => {
         expect(stdout).to.match(new RegExp(`^ {2}${command}\\b`, 'm'));
       }
       const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-      expect((await headgate(['--version'])).stdout).to.equal(`${version}\n`);
+      expect((await typed(['--version'])).stdout).to.equal(`${version}\n`);
     });
 
     for (const command of ['keys', 'providers', 'configs', 'logs', 'simulate', 'doctor']) {
@@ -151,7 +151,7 @@ describe('the command line', () => {
     });
 
     it('is shown when the name is typed alone', async () => {
-      const { code, stdout } = await headgate([]);
+      const { code, stdout } = await typed([]);
       expect(code).to.equal(2);
       expect(stdout).to.include('Usage: headgate');
     });
@@ -159,7 +159,7 @@ describe('the command line', () => {
 
   describe('wrong usage', () => {
     it('of a command is refused with the one that was meant', async () => {
-      const { code, stdout, stderr } = await headgate(['srve']);
+      const { code, stdout, stderr } = await typed(['srve']);
       expect(code).to.equal(2);
       expect(stdout).to.equal('');
       expect(stderr)
