@@ -200,7 +200,9 @@ describe('secrets that are put into every field that takes one', function () {
     });
 
     it('are refused where the request is wrong, or not allowed', async () => {
-      for (const [method, path] of ways) {
+      // Most of it is before any database: on the second one some will do.
+      const tried = dialect === 'sqlite' ? ways : ways.filter((_, i) => i % 3 === 0);
+      for (const [method, path] of tried) {
         const field = path.at(-1)!;
         const put = (how: string): string => canaries.make(`${nameOf(method, path)} ${how}`);
         const whole = (how: string, change = (form: unknown): unknown => form) =>
