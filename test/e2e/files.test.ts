@@ -15,9 +15,10 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import type { Replay } from '../../src/client/index.js';
 import { headgateHere } from '../support/cli-bench.js';
-import { headgate, type Ran, run } from '../support/command.js';
+import { headgate, type Ran } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
-import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { runTyped } from '../support/typed-commands.js';
 
 const page = examplesOf('docs/files.md');
 const example = (file: string): string => page.find((one) => one.file === file)!.text;
@@ -47,10 +48,7 @@ describe('configuration as files', function () {
     return path;
   }
   const command = (...args: string[]): Promise<Ran> => headgateHere(args, env);
-  const sh = (text: string): Promise<Ran> => {
-    const here = text.replaceAll('npx headgate', `${process.execPath} ${mainFile}`);
-    return run('bash', ['-euo', 'pipefail', '-c', here], { env, cwd: folder });
-  };
+  const sh = (text: string): Promise<Ran> => runTyped(text, { env, cwd: folder });
   const label = (name: string, colour = '#00ff00'): string =>
     `kind: Label\nname: ${name}\nworkspace: default\nspec:\n  color_code: "${colour}"\n`;
 
