@@ -20,6 +20,7 @@ import { headgateHere } from '../support/cli-bench.js';
 import { headgate, type Ran, run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { runTyped } from '../support/typed-commands.js';
 
 const chat = { model: '@simulated/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -27,8 +28,8 @@ describe('the commands that work on the store itself', function () {
   this.timeout(60_000);
   /** Where a gateway has served a call and made two configs; copied for every test. */
   let served: RunningGateway;
-  /** A store with two changes, and how its log ended after the first: made once. */
-  let twoRows: { readonly folder: string; readonly early: Record<string, unknown> } | null = null;
+  /** How its audit log ended after the first of these. */
+  let headAfterOneRow: Record<string, unknown>;
   /** Of the one that runs, if one does. */
   let gateway: RunningGateway | null = null;
   let folder: string;
@@ -64,12 +65,16 @@ describe('the commands that work on the store itself', function () {
   before(async () => {
     served = await startGateway({ env: simulated });
     expect(await call(served)).to.equal(200);
-    for (const name of ['=1+1', 'plain']) await addConfig(served, name);
+    await addConfig(served, '=1+1');
+    const bare = await openSqlite(served.dataDir);
+    const { seq, hash, mac } = await bare.read((sql) => sql('audit_heads').first());
+    await bare.close();
+    headAfterOneRow = { seq, hash, mac };
+    await addConfig(served, 'plain');
     await served.stop({ keep: true });
   });
   after(() => {
-    for (const path of [served.dataDir, twoRows?.folder])
-      if (path !== undefined) rmSync(path, { recursive: true, force: true });
+    rmSync(served.dataDir, { recursive: true, force: true });
   });
 
   beforeEach(() => {
@@ -226,36 +231,8 @@ describe('the commands that work on the store itself', function () {
     await bare.close();
   }
 
-  /** Puts a store with two changes into the data directory, and returns how the log ended before the second. */
-  async function headAfterOneRow(): Promise<Record<string, unknown>> {
-    if (twoRows !== null) {
-      rmSync(dataDir, { recursive: true });
-      cpSync(twoRows.folder, dataDir, { recursive: true });
-      return twoRows.early;
-    }
-    const fresh = mkdtempSync(join(tmpdir(), 'headgate-first-'));
-    try {
-      cpSync(join(dataDir, 'master.key'), join(fresh, 'master.key'));
-      rmSync(dataDir, { recursive: true });
-      cpSync(fresh, dataDir, { recursive: true });
-    } finally {
-      rmSync(fresh, { recursive: true, force: true });
-    }
-    const running = await start();
-    await addConfig(running, 'first');
-    const bare = await openSqlite(dataDir);
-    const { seq, hash, mac } = await bare.read((sql) => sql('audit_heads').first());
-    await bare.close();
-    await addConfig(running, 'second');
-    await stop();
-    const kept = mkdtempSync(join(tmpdir(), 'headgate-two-rows-'));
-    cpSync(dataDir, kept, { recursive: true });
-    twoRows = { folder: kept, early: { seq, hash, mac } };
-    return twoRows.early;
-  }
-
   it('notice an audit log whose last rows were removed together with its end, and accept it on demand', async () => {
-    await setLogBack(dataDir, await headAfterOneRow());
+    await setLogBack(dataDir, headAfterOneRow);
     const bad = await command('audit', 'verify');
     expect(bad.stdout).to.include('row 2 and all after it are gone.');
     expect(bad.code).to.equal(1);
@@ -333,11 +310,10 @@ describe('the commands that work on the store itself', function () {
   });
 
   it('refuse a backup whose audit log was cut, with its end or without, unless that is accepted', async () => {
-    const early = await headAfterOneRow();
     expect((await command('backup', backup('r'))).code).to.equal(0);
     const altered = join(folder, 'altered');
     for (const [name, change] of [
-      ['removed', () => setLogBack(altered, early)],
+      ['removed', () => setLogBack(altered, headAfterOneRow)],
       ['not as it was written from row 2', () => setLogBack(altered, null)],
     ] as const) {
       mkdirSync(altered);
@@ -379,8 +355,7 @@ describe('the commands that work on the store itself', function () {
     cpSync(join(dataDir, 'audit-anchors.jsonl'), join(folder, 'process.log'));
     for (const { text } of examples) {
       if (text.startsWith('pg_')) continue; // test/contract/store-dump.test.ts types them
-      const line = text.replaceAll('npx headgate', `${process.execPath} ${mainFile}`);
-      const ran = await run('bash', ['-euo', 'pipefail', '-c', line], { env, cwd: folder });
+      const ran = await runTyped(text, { env, cwd: folder });
       expect(ran.code, `${text}${ran.stderr}`).to.equal(0);
     }
   });
