@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { startSimulated } from '../../src/simulated/index.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { eventually, freePorts, type RunningGateway, startGateway } from '../support/gateway.js';
 import { restartAll } from '../support/rolling-restart.js';
@@ -114,7 +115,7 @@ describe('three gateways on one PostgreSQL', function () {
         );
       }
       const env = { ...nodes[1]!.env, HEADGATE_ADMIN_KEY: first.admin_key };
-      const ran = await headgate(env, ['nodes', 'list', '--json']);
+      const ran = await headgateHere(['nodes', 'list', '--json'], env);
       expect(JSON.parse(ran.stdout), ran.stderr).to.have.length(3);
       await eventually('the metric', async () => {
         const metrics = await (await fetch(`${nodes[2]!.opsUrl}/metrics`)).text();
@@ -219,7 +220,7 @@ describe('three gateways on one PostgreSQL', function () {
     });
 
     it('are restarted one after the other without a failed request, a cut stream or a lost change', async () => {
-      const rolled = await restartAll(nodes, first, 1);
+      const rolled = await restartAll(nodes, first, 1, undefined, { requests: 200, changes: 500 });
       nodes = rolled.nodes;
       expect(rolled.failures).to.deep.equal([]);
       expect(rolled.requests).to.be.above(50);

@@ -5,6 +5,13 @@ import { eventually, pause, type RunningGateway, startGateway } from './gateway.
 import { startRoundRobin } from './round-robin.js';
 import { timeScale } from './time-limits.js';
 
+/** Milliseconds from the end of each to the next one: of four callers, and of one that makes changes. */
+export interface Pace {
+  readonly requests: number;
+  readonly changes: number;
+}
+const usual: Pace = { requests: 20, changes: 200 };
+
 /** What became of the load while nodes were restarted. */
 export interface Rolled {
   readonly nodes: RunningGateway[];
@@ -24,6 +31,7 @@ export async function restartAll(
   keys: FirstKeys,
   rounds: number,
   main: (round: number) => string | undefined = () => undefined,
+  pace = usual,
 ): Promise<Rolled> {
   const nodes = [...before];
   const balancer = await startRoundRobin(nodes);
@@ -84,9 +92,9 @@ export async function restartAll(
     }
   };
   const load = [
-    ...[0, 1, 2, 3].map(() => repeat('requests', 20, request)),
+    ...[0, 1, 2, 3].map(() => repeat('requests', pace.requests, request)),
     ...[0, 1, 2].map(() => repeat('streams', 0, stream)),
-    repeat('changes', 200, change),
+    repeat('changes', pace.changes, change),
   ];
 
   try {
