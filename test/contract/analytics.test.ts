@@ -100,7 +100,9 @@ describe('analytics', function () {
   forEachStore(({ dialect, options }) => {
     let ledger: Ledger & { readonly feedbacks: LedgerFeedbacks };
     let ask: <Q extends AnalyticsQuestion>(question: Q) => Promise<AnswerTo<Q>>;
-    let rollUp: () => Promise<unknown> = async () => {};
+    let rollUp: () => Promise<unknown>;
+    /** Has the file of DuckDB what the ledger has, and its rollups? */
+    let isCurrent = false;
     /** How many cells names of metadata have. */
     let cellsOfValues: (org: string) => Promise<Readonly<Record<string, number>>>;
     let close = async (): Promise<void> => {};
@@ -117,14 +119,32 @@ describe('analytics', function () {
       const dataDir = folder();
       const { databaseUrl = null } = dialect === 'sqlite' ? {} : await options(dataDir);
       if (databaseUrl === null) {
-        ledger = await openLedger({ dataDir });
+        const opened = await openLedger({ dataDir });
+        ledger = opened;
         const follower = await Follower.open(dataDir);
         ask = async (question) => {
-          await follower.catchUp(60_000);
-          // All of these days are over.
-          await follower.rollUp(Number.POSITIVE_INFINITY, 0);
+          if (!isCurrent) {
+            isCurrent = true;
+            await follower.catchUp(60_000);
+            // All of these days are over.
+            await follower.rollUp(Number.POSITIVE_INFINITY, 0);
+          }
           return follower.file.ask(question);
         };
+        rollUp = async () => {
+          isCurrent = false;
+        };
+        const [apply, expire] = [opened.apply.bind(opened), opened.expire.bind(opened)];
+        Object.assign(opened, {
+          apply(...given: Parameters<typeof apply>) {
+            isCurrent = false;
+            return apply(...given);
+          },
+          expire(...given: Parameters<typeof expire>) {
+            isCurrent = false;
+            return expire(...given);
+          },
+        });
         cellsOfValues = async (org) => numbersOf(await follower.file.rows(countCells(org), []));
         close = () => follower.close();
       } else {
@@ -151,6 +171,10 @@ describe('analytics', function () {
     after(async () => {
       await close();
       await ledger?.close();
+    });
+
+    beforeEach(() => {
+      isCurrent = false;
     });
 
     const cases = () => {
