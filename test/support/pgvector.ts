@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
@@ -12,6 +13,8 @@ export interface PgvectorServer {
 
 /** A PostgreSQL server in this process, with the extension or without; takes seconds to start. */
 export async function startPgvector(has = true): Promise<PgvectorServer> {
+  // To optimize a whole PostgreSQL takes longer than it runs: 5.1 s of the processor in place of 2.8 s.
+  setFlagsFromString('--liftoff-only');
   const db = await PGlite.create(has ? { extensions: { vector } } : {});
   const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1', maxConnections: 8 });
   await server.start();
@@ -20,6 +23,7 @@ export async function startPgvector(has = true): Promise<PgvectorServer> {
     async close() {
       await server.stop();
       await db.close();
+      setFlagsFromString('--no-liftoff-only');
     },
   };
 }
