@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Pieces } from '../../src/common/bytes/pieces.js';
 import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
 import { createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
 import { CollectedAnswer } from '../../src/data-plane/pipeline/answer/collected-answer.js';
@@ -12,7 +13,16 @@ const dense = Buffer.from(
   JSON.stringify({ model: 'm', data: [{ embedding: Array(60_000).fill(0.5) }], usage: { prompt_tokens: 7 } }),
 );
 
-async function read(answerDeadlineMs: number): Promise<{ bytes: Buffer; attempt: Attempt }> {
+const piecesOf = (bytes: Buffer, size: number): Pieces => {
+  const pieces = new Pieces();
+  for (let at = 0; at < bytes.length; at += size) pieces.add(Buffer.from(bytes.subarray(at, at + size)));
+  return pieces;
+};
+
+async function read(
+  answerDeadlineMs: number,
+  pieces = piecesOf(dense, dense.length),
+): Promise<{ bytes: Buffer; attempt: Attempt }> {
   const bodies = createBodyReader({ answerDeadlineMs });
   const attempt = {} as Attempt;
   try {
@@ -25,7 +35,7 @@ async function read(answerDeadlineMs: number): Promise<{ bytes: Buffer; attempt:
       new SecretMask([]),
       () => true,
     );
-    return { bytes: await answer.read(dense), attempt };
+    return { bytes: await answer.read(pieces), attempt };
   } finally {
     await bodies.close();
   }
@@ -34,13 +44,31 @@ async function read(answerDeadlineMs: number): Promise<{ bytes: Buffer; attempt:
 describe('an answer of many values that is passed on', () => {
   it('has its model from another thread', async () => {
     const { bytes, attempt } = await read(30_000);
-    expect(bytes).to.equal(dense);
+    expect(bytes.equals(dense)).to.equal(true);
     expect(attempt.modelUsed).to.equal('m');
   });
 
   it('is passed on although it could not be read in time', async () => {
     const { bytes, attempt } = await read(0);
-    expect(bytes).to.equal(dense);
+    expect(bytes.equals(dense)).to.equal(true);
     expect(attempt).not.to.have.property('modelUsed');
+  });
+});
+
+describe('a long answer', () => {
+  it('is put together with the event loop in between', async () => {
+    const long = Buffer.from(JSON.stringify({ data: 'x'.repeat(20 * 1024 * 1024) }));
+    const pieces = piecesOf(long, 64 * 1024);
+    let turns = 0;
+    let waiting = true;
+    const turn = (): void => {
+      turns++;
+      if (waiting) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { bytes } = await read(30_000, pieces);
+    waiting = false;
+    expect(bytes.equals(long)).to.equal(true);
+    expect(turns).to.be.at.least(9);
   });
 });

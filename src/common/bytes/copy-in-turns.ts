@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Bytes that are copied in one turn of the event loop: into new memory that takes up to 4 ms. */
-const turnBytes = 2 * 1024 * 1024;
+export const turnBytes = 2 * 1024 * 1024;
 
 /** A copy of `bytes`, whose memory can be moved to a thread. A long one is copied with the event loop in between. */
 export async function copyInTurns(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
@@ -12,4 +12,23 @@ export async function copyInTurns(bytes: Uint8Array): Promise<Uint8Array<ArrayBu
     copy.set(bytes.subarray(at, at + turnBytes), at);
   }
   return copy;
+}
+
+/** All parts in one Buffer, put together with the event loop in between. */
+export async function joinInTurns(parts: readonly Buffer[]): Promise<Buffer> {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  let turnEnds = turnBytes;
+  for (const part of parts) {
+    for (let from = 0; from < part.length; ) {
+      if (at >= turnEnds) {
+        await nextTurn();
+        turnEnds = at + turnBytes;
+      }
+      const copied = part.copy(whole, at, from, from + turnEnds - at);
+      at += copied;
+      from += copied;
+    }
+  }
+  return whole;
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { joinInTurns } from '../bytes/copy-in-turns.js';
 import { LosslessNumber } from './json.js';
 import { jsonBytes } from './json-bytes.js';
 
@@ -16,25 +17,7 @@ const valueUnits = 8;
 export async function writeJsonInSlices(value: unknown, units = sliceUnits): Promise<Buffer> {
   const slices: Buffer[] = [];
   await inTurns(jsonSlices(value, units), (slice) => slices.push(slice));
-  return concatInTurns(slices);
-}
-
-/** Bytes that are put together in one turn: into new memory that takes up to 4 ms. */
-const joinedBytes = 2 * 1024 * 1024;
-
-async function concatInTurns(slices: readonly Buffer[]): Promise<Buffer> {
-  const whole = Buffer.allocUnsafeSlow(slices.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  let turnEnds = joinedBytes;
-  for (const slice of slices) {
-    if (at >= turnEnds) {
-      await nextTurn();
-      turnEnds = at + joinedBytes;
-    }
-    slice.copy(whole, at);
-    at += slice.length;
-  }
-  return whole;
+  return joinInTurns(slices);
 }
 
 /** Takes all that `slices` makes, each made when it is its turn, with the event loop before, in between and at the end. */

@@ -250,7 +250,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     };
     try {
       const began = performance.now();
-      const body = answer.read(this.#pieces.bytes());
+      const body = answer.read(this.#pieces);
       const { text } = chainOf(pipeline, x);
       if (Buffer.isBuffer(body)) {
         attempt.readUs = microsSince(began);

@@ -1,3 +1,5 @@
+import { joinInTurns, turnBytes } from '../../../common/bytes/copy-in-turns.js';
+import type { Pieces } from '../../../common/bytes/pieces.js';
 import type { Attempt, Exchange, JsonObject } from '../../../common/core/exchange.js';
 import { type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { parseJson } from '../../../common/json/json.js';
@@ -36,7 +38,12 @@ export class CollectedAnswer {
   ) {}
 
   /** The bytes for the client, at once if no pause is needed; records usage and model. Fails with a GatewayError. */
-  read(bytes: Buffer): Buffer | Promise<Buffer> {
+  read(pieces: Pieces): Buffer | Promise<Buffer> {
+    if (pieces.length <= turnBytes) return this.#decode(pieces.bytes());
+    return joinInTurns(pieces.take()).then((bytes) => (this.isWanted() ? this.#decode(bytes) : nothing));
+  }
+
+  #decode(bytes: Buffer): Buffer | Promise<Buffer> {
     const coding = compressionOf(this.head.headers);
     if (coding === null) return this.#understand(bytes);
     const decode = decoderOf(coding);

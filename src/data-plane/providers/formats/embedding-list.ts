@@ -1,6 +1,7 @@
 import type { CanonicalReply, CanonicalRequest, ConversionContext } from '../provider.js';
 import { invalid, unsupported } from './anthropic-content.js';
 import { asArray } from './json-shape.js';
+import { floatsToBase64 } from './vectors.js';
 
 /** `input` of an embeddings request as texts. */
 export function inputTexts({ input }: CanonicalRequest): string[] {
@@ -24,17 +25,10 @@ export function embeddingList(
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: base64 ? toBase64(vector) : vector,
+      embedding: base64 ? floatsToBase64(vector) : vector,
     })),
     model: request?.['model'] ?? null,
     provider,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
-}
-
-/** Little-endian 32-bit floats; a client that asks for them takes nothing else. */
-function toBase64(vector: readonly unknown[]): string {
-  const bytes = Buffer.alloc(vector.length * 4);
-  for (let i = 0; i < vector.length; i++) bytes.writeFloatLE(Number(vector[i]), i * 4);
-  return bytes.toString('base64');
 }
