@@ -1,3 +1,4 @@
+import { disguises } from './disguises.js';
 import { lookAlikes } from './look-alikes.js';
 import { type Maker, makers } from './personal-values.js';
 import { Random } from './random.js';
@@ -22,6 +23,7 @@ export const kindFacts: ReadonlyMap<string, KindFacts> = new Map<string, KindFac
 
 const perPersonal = 16;
 const perSecret = 10;
+const disguiseRounds = 8;
 
 /** Sentences of several languages and forms, around what is judged. */
 const frames: readonly (readonly [string, string])[] = [
@@ -75,6 +77,13 @@ function broken(random: Random, { labels, value: make, checkAt }: Maker): Case {
   };
 }
 
+/** Values of which digits, spaces or letters are written in another way. */
+const disguisedCases = (random: Random): Case[] =>
+  disguises(random, disguiseRounds).map(({ kind, before, value }) => {
+    const { text, start } = framed(random, before, value);
+    return { text, value: kind === null ? null : { kind, start, end: start + value.length } };
+  });
+
 /** Half of the cases hold a value; the rest look like one. The same for the same seed. */
 export function makeCases(seed: number): readonly Case[] {
   const random = new Random(seed);
@@ -88,5 +97,5 @@ export function makeCases(seed: number): readonly Case[] {
     const make = lookAlikes[none.length % lookAlikes.length]!;
     none.push({ text: framed(random, '', make(random)).text, value: null });
   }
-  return [...found, ...none];
+  return [...found, ...none, ...disguisedCases(new Random(seed + 1000))];
 }

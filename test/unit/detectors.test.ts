@@ -104,11 +104,65 @@ describe('detectors of personal data and secrets', () => {
     expect(found('call 4111 1111 1111 1111')).to.deep.equal(['CREDIT_CARD 4111 1111 1111 1111']);
   });
 
-  it('give steps between which a caller may do other work', () => {
-    const text = 'jo@example.org '.repeat(10_000);
-    const steps = [...all.steps(text)];
-    expect(steps.length).to.be.at.least(9);
-    expect(steps.flat()).to.have.length(10_000);
+  describe('find a value however it is written', () => {
+    const card = '4111 1111 1111 1111';
+    const forms: Readonly<Record<string, readonly [kind: string, value: string]>> = {
+      'a card with points': ['CREDIT_CARD', '4111.1111.1111.1111'],
+      'a card with no-break spaces': ['CREDIT_CARD', card.replaceAll(' ', '\u00a0')],
+      'a card in four lines': ['CREDIT_CARD', card.replaceAll(' ', '\n')],
+      'a card over the end of a line': ['CREDIT_CARD', '4111-1111-\r\n1111-1111'],
+      'an American Express card with points': ['CREDIT_CARD', '3782.822463.10005'],
+      'a card with an invisible character between all digits': ['CREDIT_CARD', [...card].join('\u200b')],
+      'a card with two invisible characters': ['CREDIT_CARD', '4111\u200b\u2060111111111111'],
+      'a card in Arabic digits': ['CREDIT_CARD', '٤١١١ ١١١١ ١١١١ ١١١١'],
+      'a card in full-width digits': ['CREDIT_CARD', '４１１１１１１１１１１１１１１１'],
+      'an IBAN with thin spaces': ['IBAN', 'DE89 3704 0044 0532 0130 00'.replaceAll(' ', '\u2009')],
+      'an address with a soft hyphen': ['EMAIL_ADDRESS', 'ann\u00ad.smith@exam\u00adple.org'],
+      'an address with letters outside of ASCII': ['EMAIL_ADDRESS', 'jürgen@bücher.example.de'],
+      'an address with combining marks': ['EMAIL_ADDRESS', 'ju\u0308rgen@example.de'],
+      'a Cyrillic address': ['EMAIL_ADDRESS', 'иван@почта.рф'],
+      'an Arabic address': ['EMAIL_ADDRESS', 'مستخدم@مثال.إختبار'],
+      'a full-width address': ['EMAIL_ADDRESS', 'ｊｏ＠ｅｘａｍｐｌｅ．ｏｒｇ'],
+      'a secret with an invisible character': [
+        'GITHUB_TOKEN',
+        secretKinds.find(({ id }) => id === 'GITHUB_TOKEN')!.example.replace('_', '_\u200b'),
+      ],
+    };
+    for (const [name, [kind, value]] of Object.entries(forms))
+      it(name, () => {
+        expect(found(`My card: ${value}, thanks`)).to.deep.equal([`${kind} ${value}`]);
+      });
+
+    it('a card before its security code', () => {
+      expect(found(`${card} 123`)).to.deep.equal([`CREDIT_CARD ${card}`]);
+      expect(found(`${card} 110`)).to.deep.equal([`CREDIT_CARD ${card} 110`]);
+    });
+
+    it('and with the same placeholder', () => {
+      const redactor = new Redactor();
+      const text = `${card}; 4111.1111.1111.1111; ${card.replaceAll(' ', '\u00a0')}; 4111\u200b111111111111; ４１１１１１１１１１１１１１１１`;
+      expect(redactor.replace(text, all.find(text))).to.equal(Array(5).fill('{{CREDIT_CARD_1}}').join('; '));
+    });
+
+    it('and not what follows it without a space', () => {
+      expect(found('联系我jo@example.org谢谢')).to.deep.equal(['EMAIL_ADDRESS jo@example.org']);
+      expect(found('jo@example.com으로')).to.deep.equal(['EMAIL_ADDRESS jo@example.com']);
+      expect(found('jo@example.com.谢谢')).to.deep.equal(['EMAIL_ADDRESS jo@example.com']);
+      expect(found(`${card}\u200bHello`)).to.deep.equal([`CREDIT_CARD ${card}`]);
+    });
+
+    for (const text of [
+      '4111\n1111\n1111\n1111',
+      '4111 1111\n1111 1111',
+      'card 4111 1111-1111.1111',
+      'card 4111\u200b\u200b\u200b111111111111',
+      'card ٤١١١ ١١١١ ١١١١ ١١١٢',
+      '回复@张三：谢谢',
+      'می\u200cخواهم ۱۲۳۴ کتاب',
+    ])
+      it(`but not ${JSON.stringify(text)}`, () => {
+        expect(found(text)).to.deep.equal([]);
+      });
   });
 
   describe('take time in proportion to the text, whatever is in it', () => {
@@ -121,6 +175,12 @@ describe('detectors of personal data and secrets', () => {
         'DE89 ',
         'born 1 ',
         '://a:',
+        '1\u200b',
+        '\u200b',
+        '4111\u200b\n',
+        '٤\u00a0',
+        'ü@',
+        '用@用.',
         'eyJ',
         'eyJa.',
         '-----BEGIN ',

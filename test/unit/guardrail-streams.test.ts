@@ -86,6 +86,45 @@ describe('labelled texts in pieces', () => {
   }
 });
 
+describe('a value that is written in an unusual way, in pieces', () => {
+  const parameters = { redact: true, not: false, categories: personalCategories };
+  const most = Math.max(...personalKinds.map(({ longest }) => longest));
+  for (const text of [
+    'Card ４１１１ １１１１ １１１１ １１１１, done',
+    'Card ٤١١١١١١١١١١١١١١١ done',
+    'Card 4111.1111.1111.1111, done',
+    'Card 4111\n1111\n1111\n1111\nDone',
+    'My card is 4111 1111\r\n1111 1111, done',
+    'Card 4111\u00a01111\u00a01111\u00a01111 done',
+    'Card 4111 1111 1111 1111 123 done',
+    `Card ${[...'4111111111111111'].join('\u200b')} done`,
+    `Card ${[...'4111111111111111'].join('\u200b\u2060')} done`,
+    'Write to ju\u0308rgen@bu\u0308cher.example.de, please',
+    'Write to an\u200bn@exam\u00adple.org, please',
+    'пишите иван@почта.рф, спасибо',
+    `${'联系我们'.repeat(30)}jo@example.org谢谢`,
+  ])
+    it(`gets the same placeholder as in the whole text: ${text.replaceAll('\u200b', '·')}`, () => {
+      const whole = pii.run({ phase: 'after', texts: [text], text }, parameters).transformed![0]!;
+      expect(whole).to.match(/\{\{(?:CREDIT_CARD|EMAIL_ADDRESS)_1\}\}/);
+      for (let at = 0; at <= text.length; at++) {
+        const pieces = [text.slice(0, at), text.slice(at)];
+        const { text: out, held } = inPieces('gateway.pii', parameters, pieces);
+        expect(out, `at ${at}`).to.equal(whole);
+        expect(held).to.be.at.most(most);
+      }
+      for (const length of [1, 2, 3]) {
+        const { text: out, held } = inPieces(
+          'gateway.pii',
+          parameters,
+          text.match(new RegExp(`[^]{1,${length}}`, 'g'))!,
+        );
+        expect(out, `${length} at a time`).to.equal(whole);
+        expect(held).to.be.at.most(most);
+      }
+    });
+});
+
 describe('what looks like a value in a part of a stream', () => {
   for (const text of [
     'It is 4111 1111 1111 1111-a here',

@@ -1,4 +1,5 @@
 import { type AnyKind, isSearchKind, type SearchKind, type TokenKind } from '../checks/detect/kind.js';
+import { plainText, VisibleText } from '../checks/detect/readings.js';
 import { classOf, hasDigit, hasLetter, hasOther, Tokens } from '../checks/detect/tokens.js';
 import { patternFacts } from './open-pattern.js';
 
@@ -77,6 +78,15 @@ export class OpenValues {
 
   /** The text's length: no value may have begun. At least `from`. */
   open(text: string, from: number): number {
+    const plain = plainText(text);
+    const first = this.#openIn(plain.text, from);
+    if (!plain.hides) return first;
+    const visible = new VisibleText(plain.text);
+    const open = visible.placeOf(this.#openIn(visible.text, visible.indexOf(from)));
+    return Math.max(from, Math.min(first, open));
+  }
+
+  #openIn(text: string, from: number): number {
     let first = text.length;
     if (text === '') return first;
     const note = (at: number): void => {

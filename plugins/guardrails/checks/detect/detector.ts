@@ -8,6 +8,7 @@ import {
   type SearchKind,
   type TokenKind,
 } from './kind.js';
+import { plainText, VisibleText } from './readings.js';
 import { classOf, hasDigit, hasLetter, hasOther, Tokens } from './tokens.js';
 
 /** Characters that are searched at a time: a millisecond of work, and 10 at the worst. */
@@ -104,20 +105,26 @@ export class Detector {
 
   /** Every value, in the order of the text; of two that overlap, the longer. */
   find(text: string): readonly DetectedValue[] {
-    const found: DetectedValue[] = [];
-    for (const each of this.steps(text)) found.push(...each);
-    return found;
+    const plain = plainText(text);
+    const found = this.#findIn(plain.text);
+    if (!plain.hides) return found;
+    const visible = new VisibleText(plain.text);
+    const more = this.#findIn(visible.text).map(({ kind, start, end }) => ({
+      ...{ kind, start: visible.placeOf(start), end: visible.placeOf(end - 1) + 1 },
+    }));
+    return merged(found, more);
   }
 
-  /** The same in steps of some milliseconds at most, for a caller that has other work between them. */
-  *steps(text: string): Generator<readonly DetectedValue[], void> {
+  #findIn(text: string): readonly DetectedValue[] {
+    const found: DetectedValue[] = [];
     let last = 0;
     for (let from = 0; from < text.length; from += windowLength) {
       const hits = this.#window(text, from, Math.min(text.length, from + windowLength));
       const kept = withoutOverlaps(hits, last);
       last = kept.at(-1)?.end ?? last;
-      yield kept;
+      found.push(...kept);
     }
+    return found;
   }
 
   #window(text: string, from: number, to: number): Hit[] {
@@ -237,6 +244,18 @@ function withoutOverlaps(hits: Hit[], from: number): DetectedValue[] {
     else if (isBetter(hit, last)) kept[kept.length - 1] = hit;
   }
   return kept.map(({ kind, start, end }) => ({ kind, start, end }));
+}
+
+/** The values of two readings of a text; of two that overlap the longer, and of two with the same place that of the first. */
+function merged(some: readonly DetectedValue[], others: readonly DetectedValue[]): readonly DetectedValue[] {
+  if (others.length === 0) return some;
+  const kept: DetectedValue[] = [];
+  for (const value of [...some, ...others].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = kept.at(-1);
+    if (last === undefined || value.start >= last.end) kept.push(value);
+    else if (value.end - value.start > last.end - last.start) kept[kept.length - 1] = value;
+  }
+  return kept;
 }
 
 /** `hit` overlaps `last` and begins with it or in it. */

@@ -1,4 +1,5 @@
 import type { DetectedValue } from './kind.js';
+import { plainText, VisibleText } from './readings.js';
 
 /** Values whose placeholders one call may keep; a further value of a kind shares the last number. */
 const maxValues = 10_000;
@@ -11,7 +12,8 @@ export class Redactor {
   /** `{{EMAIL_ADDRESS_1}}` for the first address, in each of its places. */
   placeholder(kind: string, value: string): string {
     // One person writes a number with spaces, another with hyphens.
-    const key = `${kind} ${value.replaceAll(/[\s.\-/()]/g, '').toLowerCase()}`;
+    const { text } = new VisibleText(plainText(value).text);
+    const key = `${kind} ${text.replaceAll(/[\s.\-/()]/g, '').toLowerCase()}`;
     let number = this.#numbers.get(key);
     if (number === undefined) {
       number = this.#numbers.size < maxValues ? (this.#last.get(kind) ?? 0) + 1 : (this.#last.get(kind) ?? 1);

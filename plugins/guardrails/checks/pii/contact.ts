@@ -1,55 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { code, digits, letters, type SearchKind, type TokenKind } from '../detect/kind.js';
-import { eachOccurrence } from '../detect/occurrences.js';
-import { classOf } from '../detect/tokens.js';
-
-/** Other signs are allowed too, and are those of templates and paths. */
-const local = /[A-Za-z0-9%&'*+=_~.-]/;
-const domain =
-  /((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?\.){1,8})([A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,40})(?![A-Za-z0-9-])/y;
-/** Ends of file names that follow an @, as in `icon@2x.png`. */
-const fileName = /^(?:png|jpe?g|gif|svg|webp|css|js|ts|tsx|jsx|json|html?|md|txt|py|so|dll|zip|gz)$/i;
-
-/** The beginning of an address, up to the end of the text. */
-const addressOpen = /(?<![\p{L}\d%&'*+=_~.-])[\p{L}\d%&'*+=_~.-]{1,64}(?:@(?:[A-Za-z0-9-]{1,64}\.?){0,9})?$/u;
-
-/** Addresses that belong to no one: those of examples stay found, those that are names of remotes do not. */
-export const email: SearchKind = {
-  id: 'EMAIL_ADDRESS',
-  title: 'e-mail address',
-  example: 'jo.smith@mail.example.org',
-  longest: 320,
-  open(text, from) {
-    const begins = text.slice(-320).search(addressOpen);
-    return begins === -1 ? text.length : Math.max(from, text.length - Math.min(320, text.length) + begins);
-  },
-  search(text, from, to, found) {
-    eachOccurrence(text, '@', from, to + 64, (at) => {
-      let start = at;
-      while (start > 0 && at - start < 64 && isLocal(text.charCodeAt(start - 1))) start--;
-      while (start < at && (text[start] === '.' || text[start] === "'" || !local.test(text[start]!))) start++;
-      if (start === at || start < from || start >= to || text[at - 1] === '.') return;
-      domain.lastIndex = at + 1;
-      const match = domain.exec(text);
-      if (match === null || fileName.test(match[2]!)) return;
-      const end = at + 1 + match[0].length;
-      // The name of a repository: `git@host.org:team/project`.
-      if (
-        text[end] === ':' &&
-        classOf(text.charCodeAt(end + 1)) !== 0 &&
-        /^git$/i.test(text.slice(start, at))
-      )
-        return;
-      // The user of a URL, and its password.
-      if (/\/\/(?:[^\s/@:]{0,64}:)?$/.test(text.slice(Math.max(0, start - 68), start))) return;
-      found(start, end);
-    });
-  },
-};
-
-const localCodes = new Uint8Array(128);
-for (let each = 33; each < 127; each++) if (local.test(String.fromCharCode(each))) localCodes[each] = 1;
-const isLocal = (code: number): boolean => (code < 128 ? localCodes[code] === 1 : classOf(code) !== 0);
+import { code, digits, letters, type TokenKind } from '../detect/kind.js';
+import { email } from './email.js';
 
 /** Country calling codes, ITU-T E.164. */
 const callingCode =

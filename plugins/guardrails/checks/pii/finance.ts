@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { digitsOf, luhn, remainder97, weighted } from '../detect/checksums.js';
 import { keccak256 } from '../detect/keccak.js';
-import { code, digits, letters, type TokenKind } from '../detect/kind.js';
+import { code, digits, letters, type Place, type TokenKind } from '../detect/kind.js';
 
 /** Issuers' first digits with the lengths of their numbers. */
 const issuers: readonly (readonly [RegExp, readonly number[]])[] = [
@@ -17,21 +17,50 @@ const issuers: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:60|8[12])/, [16]],
 ];
 
+/** Words near a payment card. */
+const cardWords = [
+  ...['card', 'visa', 'mastercard', 'amex', 'credit', 'debit', 'kreditkarte', 'karte', 'kartennummer'],
+  ...['carte', 'tarjeta', 'carta', 'cartão', 'cartao', 'kaart', 'karta', 'kort', 'kortnummer', 'kortti'],
+];
+/** Between the groups of a number: one character, or a line break. */
+const gap = '(?:[ .-]|[ -]?\\r?\\n)';
+
+/** Has the number an issuer, its length and its checksum, and one sign between all groups that are not at a line break? */
+const isCard = (value: string, { named, text, start }: Place): boolean => {
+  const all = value.replaceAll(/\D/g, '');
+  if (
+    !issuers.some(([first, lengths]) => first.test(all) && lengths.includes(all.length)) ||
+    !luhn(digitsOf(all)) ||
+    /^(\d)\1+$/.test(all)
+  )
+    return false;
+  const gaps = value.match(/\D+/g) ?? [];
+  const signs = new Set(gaps.filter((one) => !one.includes('\n')));
+  if (signs.size > 1) return false;
+  if (gaps.every((one) => !one.includes('\n'))) return true;
+  // Rows of a table have such groups too: a number within a line goes on in the next one, or a word names it.
+  return named || (signs.size > 0 && /\p{L}[^\n]*$/u.test(text.slice(Math.max(0, start - 80), start)));
+};
+
 export const creditCard: TokenKind = {
   id: 'CREDIT_CARD',
   title: 'payment card: issuer, length and Luhn check',
   example: '4111 1111 1111 1111',
-  longest: 23,
+  longest: 25,
   first: [digits(4), digits(14, 19)],
-  pattern: /\d{4}(?:([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5})|\d{10,15})/y,
-  valid: (value) => {
-    const all = value.replaceAll(/\D/g, '');
-    return (
-      issuers.some(([first, lengths]) => first.test(all) && lengths.includes(all.length)) &&
-      luhn(digitsOf(all)) &&
-      !/^(\d)\1+$/.test(all)
-    );
-  },
+  pattern: new RegExp(`\\d{4}(?:(?:${gap}\\d{4}){3}|${gap}\\d{6}${gap}\\d{4,5}|\\d{10,15})`, 'y'),
+  near: cardWords,
+  valid: isCard,
+};
+
+/** Beside it, since the last three digits may be those of a security code. */
+export const longCard: TokenKind = {
+  ...creditCard,
+  title: 'payment card of 19 digits in groups',
+  example: '4111 1111 1111 1111 110',
+  longest: 31,
+  first: [digits(4)],
+  pattern: new RegExp(`\\d{4}(?:${gap}\\d{4}){3}${gap}\\d{3}`, 'y'),
 };
 
 /** Lengths by country, from the register of SWIFT. */
@@ -253,4 +282,4 @@ export const ethereum: TokenKind = {
   },
 };
 
-export const financeKinds = [iban, creditCard, bic, routingNumber, bitcoin, ethereum];
+export const financeKinds = [iban, creditCard, longCard, bic, routingNumber, bitcoin, ethereum];
