@@ -51,8 +51,8 @@ export class GuardedExchange implements Judge {
   #beside: readonly HookOutcome[] = [];
   /** Has any guardrail of the request not passed? Most have: then nothing has to be looked up. */
   #anyFailed = false;
-  /** Found when the answer had been sent: of streams. */
-  readonly #informed = new Set<HookOutcome>();
+  /** What refused the request, or the answer of a target, last. */
+  #deniedBy: HookOutcome | null = null;
   #pending = 0;
   #allDone: (() => void) | null = null;
   pending: Promise<unknown> | null = null;
@@ -90,7 +90,7 @@ export class GuardedExchange implements Judge {
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
     const [first] = denied;
     if (first == null || denied.includes(null)) return undefined;
-    return denial(x, first, this.#isSoft(first));
+    return this.#denial(x, first);
   }
 
   /** Judges a call that is passed through. A Reply: it is refused. */
@@ -108,7 +108,7 @@ export class GuardedExchange implements Judge {
     this.#anyFailed = [...this.#before.values()].some(({ verdict }) => !verdict);
     this.#record(x);
     const denied = [...this.#before.values()].find(({ verdict, deny }) => deny && !verdict);
-    return denied === undefined ? undefined : denial(x, denied, false);
+    return denied === undefined ? undefined : this.#denial(x, denied, false);
   }
 
   async #passedThrough(x: Exchange, reply: Reply, target: Target): Promise<Reply> {
@@ -120,7 +120,7 @@ export class GuardedExchange implements Judge {
     const denied = [...outcomes.values()].find(({ verdict, deny }) => deny && !verdict);
     if (denied !== undefined) {
       if (isSource(body)) body.cancel();
-      return denial(x, denied, false);
+      return this.#denial(x, denied, false);
     }
     if (isChanged && attempt !== null) attempt.sent = body as Buffer;
     const hasFailed = this.#hasFailed(target) || [...outcomes.values()].some(({ verdict }) => !verdict);
@@ -178,6 +178,11 @@ export class GuardedExchange implements Judge {
     return this.#beforeOf(target).find(({ verdict, deny }) => deny && !verdict) ?? null;
   }
 
+  #denial(x: Exchange, by: HookOutcome, isSoft = this.#isSoft(by)): Reply {
+    this.#deniedBy = by;
+    return denial(x, by, isSoft);
+  }
+
   /** Is what this guardrail denies answered with 200? */
   #isSoft({ guardrail_version_id: version }: HookOutcome): boolean {
     const all = [...this.guardrails.all('before'), ...this.guardrails.all('after')];
@@ -198,7 +203,7 @@ export class GuardedExchange implements Judge {
 
   refusal(target: Target): Reply | null {
     const denied = this.#denied(target);
-    return denied === null ? null : denial(this.#x!, denied, this.#isSoft(denied));
+    return denied === null ? null : this.#denial(this.#x!, denied);
   }
 
   #x: Exchange | null = null;
@@ -216,6 +221,7 @@ export class GuardedExchange implements Judge {
       const outcome = guard.outcome(guardrail, null);
       this.#after.set(x.main.answeredBy, outcome === null ? [] : [outcome]);
       this.#record(x.main);
+      this.parts.recorder.denied(x.main, outcome!);
       throw refusal(outcome!);
     });
     if (guard.isEmpty) return null;
@@ -253,7 +259,7 @@ export class GuardedExchange implements Judge {
     }
     const denied = outcomes.find(({ verdict, deny }) => deny && !verdict);
     if (denied !== undefined) {
-      const refused = denial(x, denied, this.#isSoft(denied));
+      const refused = this.#denial(x, denied);
       if (attempt !== null) attempt.sent = refused.body as Buffer;
       return refused;
     }
@@ -281,6 +287,7 @@ export class GuardedExchange implements Judge {
   /** The reply as the client gets it. */
   reply(x: Exchange, reply: Reply): Reply {
     const isDenied = reply.error?.code === 'guardrail_denied';
+    if (isDenied && this.#deniedBy !== null) this.parts.recorder.denied(x, this.#deniedBy);
     if (!isDenied && reply.errorOrigin !== null) return reply;
     const status = !isDenied && reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
     // What was refused before a target was chosen is shown as the first one has it.
@@ -327,7 +334,6 @@ export class GuardedExchange implements Judge {
       const left = guard === null ? sync : sync.map((one) => guard.rest(one));
       const found = await this.parts.runner.run(x, left, subject);
       const outcomes = found.map((one, i) => guard?.outcome(sync[i]!, one) ?? one);
-      for (const outcome of outcomes) this.#informed.add(outcome);
       this.#after.set(x.answeredBy, outcomes);
       this.#record(x);
       return hasFrames ? frame(format, this.#results(x)) : null;
@@ -341,9 +347,8 @@ export class GuardedExchange implements Judge {
   }
 
   #record(x: Exchange): void {
-    const after = this.#after.get(x.answeredBy) ?? [];
-    const outcomes = [...this.#allBefore(), ...after, ...this.#beside];
-    this.parts.recorder.record(x, outcomes, this.#informed);
+    const after = [...this.#after.values()].flat();
+    this.parts.recorder.record(x, [...this.#allBefore(), ...after, ...this.#beside]);
   }
 }
 

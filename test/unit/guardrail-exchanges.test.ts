@@ -239,6 +239,60 @@ describe('guardrails of an exchange', () => {
     });
   });
 
+  describe('that refuse the answer of one target', () => {
+    const greeting = { 'default.contains': { words: ['Hello'], operator: 'none' }, deny: true };
+    const names = (hooks: readonly { readonly id: string; readonly verdict: boolean }[]) =>
+      hooks.map(({ id, verdict }) => `${id} ${verdict}`);
+
+    it('are in the row with those of the target that answers, which alone are in its answer', async () => {
+      let asked = 0;
+      const { settled } = await open({
+        answer: () =>
+          body(
+            asked++ === 0 ? answered : { ...answered, choices: [{ index: 0, message: { content: 'Bye' } }] },
+          ),
+      });
+      const { status, text, json } = await ask({
+        ...{ strategy: { mode: 'fallback', on_status_codes: [446] }, strict_open_ai_compliance: false },
+        targets: [
+          { output_guardrails: [{ id: 'first', ...greeting }] },
+          { output_guardrails: [{ id: 'second', ...greeting }] },
+        ],
+      });
+      expect(status, text).to.equal(200);
+      expect(names(json().hook_results.after_request_hooks)).to.deep.equal(['second true']);
+      const row = settled[0]!.stages!['guardrails'] as Record<string, unknown>;
+      expect(row).to.deep.include({ verdict: false, failed: 'first (default.contains)' });
+      expect(String(row['runs'])).to.match(/^first after - \d+ \d+; second after \+ \d+ \d+$/);
+      // The request was answered.
+      expect(row).to.not.have.property('denied_by');
+    });
+
+    it('are those that refused it last, where all do', async () => {
+      const { settled } = await open();
+      const { status, json } = await ask({
+        strategy: { mode: 'fallback', on_status_codes: [446] },
+        targets: ['first', 'second'].map((id) => ({ output_guardrails: [{ id, ...greeting }] })),
+      });
+      expect(status).to.equal(446);
+      expect(names(json().hook_results.after_request_hooks)).to.deep.equal(['second false']);
+      expect(settled[0]!.stages!['guardrails']).to.deep.include({ denied_by: 'second', verdict: false });
+    });
+
+    it('do not count as what refused a request that another target answers', async () => {
+      const { settled } = await open();
+      const short = { 'default.wordCount': { maxWords: 1 }, deny: true };
+      const { status } = await ask({
+        strategy: { mode: 'fallback', on_status_codes: [446] },
+        targets: [{ input_guardrails: [{ id: 'first', ...short }] }, { input_guardrails: [] }],
+      });
+      expect(status).to.equal(200);
+      const row = settled[0]!.stages!['guardrails'] as Record<string, unknown>;
+      expect(row).to.deep.include({ verdict: false, failed: 'first (default.wordCount)' });
+      expect(row).to.not.have.property('denied_by');
+    });
+  });
+
   it('judge the answer of a stream in Gemini’s format', async () => {
     const chunk = (text: string, more: object = {}): string =>
       `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...more }] })}\r\n\r\n`;

@@ -13,8 +13,8 @@ export class VerdictRecorder {
 
   constructor(readonly host: Host) {}
 
-  /** All outcomes of an exchange so far. `informed`: those that were too late to refuse anything. */
-  record(x: Exchange, outcomes: readonly HookOutcome[], informed: ReadonlySet<HookOutcome>): void {
+  /** All outcomes of an exchange so far. */
+  record(x: Exchange, outcomes: readonly HookOutcome[]): void {
     if (outcomes.length === 0) return;
     let isPlain = true;
     let ms = 0;
@@ -59,8 +59,11 @@ export class VerdictRecorder {
       reaction === null ? [] : [`${id} ${reaction.value} * ${reaction.weight}`],
     );
     this.#text(x, 'feedback', feedback);
-    const denied = outcomes.find((one) => !one.verdict && one.deny && !one.async && !informed.has(one));
-    if (denied !== undefined) this.#text(x, 'denied_by', [denied.id]);
+  }
+
+  /** The client's request was refused. */
+  denied(x: Exchange, { id }: HookOutcome): void {
+    this.#text(x, 'denied_by', [id]);
   }
 
   /** Whole items, as many as fit. */
