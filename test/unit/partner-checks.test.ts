@@ -153,6 +153,16 @@ describe('checks of partners', () => {
     }
   });
 
+  it('err where a success has nothing that was asked for', async () => {
+    for (const [id, body] of [
+      ['walledai.walledprotect', { success: true, data: {} }],
+      ['pangea.textGuard', { status: 'Success', result: {} }],
+    ] as const) {
+      answer = () => ({ body });
+      expect((await run(id, {}, ['Hello, Ann'])).error, id).to.be.an('object');
+    }
+  });
+
   it('err where the partner does not answer', async () => {
     for (const { id, parameters, texts, own } of each) {
       const check = checks.get(id) as RemoteCheck;
@@ -177,11 +187,20 @@ describe('checks of partners', () => {
     expect(service.asked).to.deep.equal([]);
   });
 
-  it('call the address of the plugin, where it has one', async () => {
-    const partner = { apiKey: new Secret('k'), baseUrl: new Secret('https://eu.example.com/sub/') };
-    const { hosts } = await run('lasso.classify', {}, ['Hello'], { partner });
-    expect(hosts).to.deep.equal(['https://eu.example.com']);
-    expect(service.asked[0]!.path).to.equal('/sub/gateway/v2/classify');
+  it('call the address of the plugin in place of the usual host, where it has one', async () => {
+    for (const { id, parameters, texts, own } of each) {
+      service.asked.length = 0;
+      const all = {
+        ...credentials,
+        ...ofPartner[partnerOfCheck(id)!],
+        baseUrl: 'https://eu.example.com/sub/',
+      };
+      const given = Object.entries(all).map(([name, text]) => [name, new Secret(text)]);
+      const { hosts } = await run(id, parameters, texts, { ...own, partner: Object.fromEntries(given) });
+      expect([...new Set(hosts)], id).to.deep.equal(['https://eu.example.com']);
+      const usual = one.find((example) => example.id === id)!.path;
+      expect(service.asked[0]!.path, id).to.equal(`/sub${usual}`);
+    }
   });
 
   it('name the credential that is missing', async () => {

@@ -22,9 +22,9 @@ const textGuard = partnerCheck({
   async judge(ask, { recipe, debug, overrides }) {
     const body = { text: ask.context.text, recipe, debug, overrides };
     const { detectors, blocked } = await askPangea(ask, 'ai-guard', '/v1/text/guard', body);
-    const all = isPlain(detectors) ? detectors : {};
-    const found = Object.keys(all).filter((name) => {
-      const detector = all[name];
+    if (!isPlain(detectors)) throw ask.unexpected();
+    const found = Object.keys(detectors).filter((name) => {
+      const detector = detectors[name];
       return isPlain(detector) && detector['detected'] === true;
     });
     return { verdict: found.length === 0 && blocked !== true, data: { found } };

@@ -9,8 +9,8 @@ const scan = (id: string, path: string): RemoteCheck =>
     id,
     async judge(ask, parameters) {
       const scanners = parameters['scanners'] as readonly string[];
-      const base = ask.base(() => 'https://api.pillarseclabs.com/api/v1');
-      const answer = await ask.post(`${base}/scan/${path}`, ask.bearer, {
+      const base = ask.base(() => 'https://api.pillarseclabs.com');
+      const answer = await ask.post(`${base}/api/v1/scan/${path}`, ask.bearer, {
         message: ask.context.text,
         scanners: Object.fromEntries(scanners.map((scanner) => [scanner, true])),
       });

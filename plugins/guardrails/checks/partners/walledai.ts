@@ -8,6 +8,9 @@ interface WalledAi {
   readonly compliance_list?: readonly string[];
 }
 
+/** Parts of an answer; it has those that were asked for. */
+const topics = ['safety', 'pii', 'compliance', 'greetings'];
+
 /** Walled Protect: safety, and personal data and subjects where they are named. POST /v1/walled-protect */
 export const walledai = partnerCheck({
   id: 'walledai.walledprotect',
@@ -25,7 +28,7 @@ export const walledai = partnerCheck({
       { text: ask.context.text, generic_safety_check, greetings_list, pii_list, compliance_list },
     );
     const { data } = answer;
-    if (!isPlain(data)) throw ask.unexpected();
+    if (!isPlain(data) || !topics.some((topic) => Array.isArray(data[topic]))) throw ask.unexpected();
     const found = [
       ...records(data['safety']).flatMap((one) => (one['isSafe'] === false ? ['safety'] : [])),
       ...records(data['pii']).flatMap(({ isPresent, pii_type }) =>
