@@ -105,6 +105,8 @@ export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly transformsIf?: readonly string[];
   /** Does a failed change of a text count as if the check had not run? Absent: it counts as an error. */
   readonly mustChange?: true;
+  /** It judges more of the body than its texts: it runs for every body that targets send. */
+  readonly judgesBody?: true;
   /** It is not run over earlier messages, although it changes text. */
   readonly judgedOnly?: true;
 }

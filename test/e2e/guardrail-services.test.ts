@@ -104,8 +104,8 @@ describe('guardrails of a running gateway that ask services', function () {
     answer = { pii: false };
     expect((await ask('Hello', config)).status).to.equal(200);
     expect(service.asked.map(({ path, headers }) => `${path} ${headers.authorization}`)).to.deep.equal([
-      '/scan/prompt Bearer first-key-of-pillar',
-      '/scan/prompt Bearer second-key-of-pillar',
+      '/api/v1/scan/prompt Bearer first-key-of-pillar',
+      '/api/v1/scan/prompt Bearer second-key-of-pillar',
     ]);
     await change({ status: 'archived' });
     const { status, json } = await ask('Hello', config);

@@ -29,6 +29,19 @@ describe('headgate plugin', function () {
     return run(process.execPath, ['--import', faster, mainFile, 'plugin', name, file]);
   };
 
+  it('check names the checks that a plugin brings, and no hooks that it lacks', async () => {
+    const { code, stdout, stderr } = await command(
+      'check',
+      "export default { name: 'brings', options: {}, setup: () => ({ checks: { short: { run: () => true } } }) };",
+    );
+    expect(code, stderr).to.equal(0);
+    expect(stdout)
+      .to.match(/checks +brings\.short/)
+      .and.not.include('it does nothing');
+    const idle = await command('check', "export default { name: 'idle', options: {}, setup: () => ({}) };");
+    expect(idle.stdout).to.include('none: it does nothing');
+  });
+
   it('test ends for a hook that loops without end, and names it', async () => {
     const { code, stderr } = await command(
       'test',

@@ -239,6 +239,58 @@ describe('guardrails of an exchange', () => {
     });
   });
 
+  describe('with checks of the whole body, where parameters of the config change it', () => {
+    /** Refuses one model. */
+    const webhook = { 'default.webhook': { webhookURL: 'https://hooks.example.com/judge' }, deny: true };
+    const judging = (call: ProviderCall) =>
+      call.url.host === 'hooks.example.com'
+        ? body({ verdict: JSON.parse(call.body).request.json.model !== 'gpt-4o' })
+        : body(answered);
+    const asked = (host: string): Json[] =>
+      gateway!.calls.filter(({ url }) => url.host === host).map((call) => JSON.parse(call.body));
+
+    it('ask a webhook about the body that the provider would get', async () => {
+      await open({ answer: judging });
+      const { status } = await ask({
+        input_guardrails: [webhook],
+        override_params: { model: 'gpt-4o' },
+      });
+      expect(status).to.equal(446);
+      expect(asked('hooks.example.com').map(({ request }) => request.json.model)).to.deep.equal([
+        'gpt-4o-mini',
+        'gpt-4o',
+      ]);
+      expect(asked('api.openai.com')).to.deep.equal([]);
+    });
+
+    it('ask it once about targets with the same parameters, and call the one that it lets pass', async () => {
+      await open({ answer: judging });
+      const { status } = await ask({
+        ...{ strategy: { mode: 'fallback', on_status_codes: [446] }, input_guardrails: [webhook] },
+        targets: [{ override_params: { model: 'gpt-4o' } }, { override_params: { model: 'o3' } }],
+      });
+      expect(status).to.equal(200);
+      expect(asked('hooks.example.com')).to.have.length(3);
+      expect(asked('api.openai.com').map(({ model }) => model)).to.deep.equal(['o3']);
+    });
+
+    it('do not ask again what judges texts alone', async () => {
+      await open({
+        partners: { mistral: { apiKey: 'k' } },
+        answer: ({ url }) =>
+          url.host === 'api.mistral.ai'
+            ? body({ results: [{ categories: { pii: false } }] })
+            : body(answered),
+      });
+      const { status } = await ask({
+        input_guardrails: [{ 'mistral.moderateContent': { categories: ['pii'] }, deny: true }],
+        override_params: { model: 'gpt-4o' },
+      });
+      expect(status).to.equal(200);
+      expect(asked('api.mistral.ai')).to.have.length(1);
+    });
+  });
+
   describe('that refuse the answer of one target', () => {
     const greeting = { 'default.contains': { words: ['Hello'], operator: 'none' }, deny: true };
     const names = (hooks: readonly { readonly id: string; readonly verdict: boolean }[]) =>

@@ -41,7 +41,7 @@ async function judgeAll(
     const facts = () => ({ ...subject.facts(), model: body.model });
     const own = new Subject('before', facts, body.json, null, subject.read, parts);
     // Texts that were judged already are not sent to threads and services again.
-    const run = hasTextsOf(parts, subject.parts) ? guardrails.map(requestChecksOf) : guardrails;
+    const run = hasTextsOf(parts, subject.parts) ? guardrails.map(bodyChecksOf) : guardrails;
     const found = await runner.run(x, run, own);
     const isGivenChanged = body.given.some((key) => own.body?.[key] !== body.json[key]);
     for (const [i, guardrail] of guardrails.entries()) {
@@ -63,18 +63,19 @@ const hasTextsOf = (some: BodyTexts, others: BodyTexts): boolean =>
       some[which].every(({ text }, i) => text === others[which][i]!.text),
   );
 
-const requestChecks = new WeakMap<GuardrailRules, GuardrailRules>();
+const bodyChecks = new WeakMap<GuardrailRules, GuardrailRules>();
 
-/** The guardrail with only those checks that judge parameters, not texts. */
-function requestChecksOf(guardrail: GuardrailRules): GuardrailRules {
-  let found = requestChecks.get(guardrail);
+/** The guardrail with only those checks that judge more of a body than its texts. Of those of plugins that is not known. */
+function bodyChecksOf(guardrail: GuardrailRules): GuardrailRules {
+  let found = bodyChecks.get(guardrail);
   if (found === undefined) {
     const rules = guardrail.rules.filter(({ check }) => {
       const known = checks.get(check);
-      return known?.runs === 'request' && known.transforms !== true;
+      if (known?.runs === 'remote') return known.judgesBody === true;
+      return known === undefined || (known.runs === 'request' && known.transforms !== true);
     });
     found = { ...guardrail, rules };
-    requestChecks.set(guardrail, found);
+    bodyChecks.set(guardrail, found);
   }
   return found;
 }

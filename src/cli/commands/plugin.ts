@@ -58,8 +58,8 @@ async function makeNew(name: string, directory: string): Promise<void> {
 async function check(folder: string | undefined, options: PluginOptions): Promise<void> {
   const checked = await checkedAt(folder, options);
   if (options.json === true) {
-    const { plugin, hooks, findings } = checked;
-    writeJson({ name: plugin?.name ?? null, hooks, findings });
+    const { plugin, hooks, checks, formats, findings } = checked;
+    writeJson({ name: plugin?.name ?? null, hooks, checks, formats, findings });
   } else await report(checked);
 }
 
@@ -82,11 +82,14 @@ async function report(checked: Checked): Promise<void> {
   for (const finding of checked.findings)
     writeErrorLine(findingLine({ ...finding, file: relative('.', finding.file) || finding.file }));
   if (isRefused(checked)) return;
-  const { plugin, hooks, file } = checked;
+  const { plugin, hooks, checks, formats, file } = checked;
+  const isIdle = plugin?.providers === undefined && checks.length === 0;
   const declared = ['settings', 'errors', 'state', 'ledgerFields', 'replyHeaders', 'metrics'] as const;
   const rows = [
     ['file', relative('.', file)],
-    ['hooks', hooks.join(', ') || 'none: it does nothing'],
+    ['hooks', hooks.join(', ') || (isIdle ? 'none: it does nothing' : 'none')],
+    ...(checks.length === 0 ? [] : [['checks', checks.map((name) => `${plugin?.name}.${name}`).join(', ')]]),
+    ...(formats.length === 0 ? [] : [['formats', formats.join(', ')]]),
     ...declared.flatMap((member) => {
       const names = Object.keys(plugin?.[member] ?? {});
       return names.length === 0 ? [] : [[member, names.join(', ')]];

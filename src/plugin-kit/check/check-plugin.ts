@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Hooks, Plugin } from '../../common/plugin-host/plugin.js';
+import type { Hooks, Plugin, PluginParts } from '../../common/plugin-host/plugin.js';
 import { optionsSchema } from '../../common/plugin-host/stage-settings.js';
 import { hookNames, loadPlugin } from '../../data-plane/pipeline/plugins/plugins.js';
 import { KitChain } from '../chain/kit-chain.js';
@@ -16,9 +16,14 @@ export interface Checked {
   readonly plugin: Plugin | null;
   /** Names of its hooks; empty where it could not be set up. */
   readonly hooks: readonly string[];
+  /** Names of the checks of guardrails, and of the formats, that it brings. */
+  readonly checks: readonly string[];
+  readonly formats: readonly string[];
   readonly sample: Sample;
   readonly findings: readonly PluginFinding[];
 }
+
+const nothing = { hooks: [], checks: [], formats: [] } as const;
 
 /** Loads a plugin's file, checks its declaration and the sample's options, and sets it up in a chain. */
 export async function checkPlugin(file: string, sampleFile: string | null): Promise<Checked> {
@@ -29,7 +34,7 @@ export async function checkPlugin(file: string, sampleFile: string | null): Prom
     plugin = await loadPlugin(file);
   } catch (error) {
     const finding = placed(file, messageOf(error));
-    return { file, plugin: null, hooks: [], sample, findings: [...findings, finding] };
+    return { file, plugin: null, ...nothing, sample, findings: [...findings, finding] };
   }
   const source = readFileSync(file, 'utf8');
   const inSource = ({ path, message, severity = 'error' as never }: Problem): PluginFinding => ({
@@ -44,12 +49,12 @@ export async function checkPlugin(file: string, sampleFile: string | null): Prom
       ...optionProblems(schema, sample.options).map((problem) => inSample(problem, sample, file)),
     );
   if (findings.some(({ severity }) => severity === 'error'))
-    return { file, plugin, hooks: [], sample, findings };
-  const hooks = await hooksOf(plugin, sample.options).catch((error: unknown) => {
+    return { file, plugin, ...nothing, sample, findings };
+  const parts = await partsOf(plugin, sample.options).catch((error: unknown) => {
     findings.push(hookPlaced(placed(file, messageOf(error)), source));
-    return [];
+    return nothing;
   });
-  return { file, plugin, hooks, sample, findings };
+  return { file, plugin, ...parts, sample, findings };
 }
 
 function inSample({ path, message }: Problem, sample: Sample, pluginFile: string): PluginFinding {
@@ -66,9 +71,12 @@ function inSample({ path, message }: Problem, sample: Sample, pluginFile: string
   };
 }
 
-/** The names of the hooks that it returns when it is set up. */
-async function hooksOf(plugin: Plugin, options: unknown): Promise<string[]> {
-  let hooks: Hooks = {};
+/** The names of what it returns when it is set up. */
+async function partsOf(
+  plugin: Plugin,
+  options: unknown,
+): Promise<Pick<Checked, 'hooks' | 'checks' | 'formats'>> {
+  let hooks: PluginParts = {};
   const seen: Plugin = Object.create(plugin, {
     setup: {
       value: async (given: unknown, host: never) => {
@@ -81,7 +89,11 @@ async function hooksOf(plugin: Plugin, options: unknown): Promise<string[]> {
   const upstream = simulatedUpstream({ onCall() {}, answer: () => undefined });
   const chain = await KitChain.open({ plugins: [{ plugin: seen, options }], upstream, log: quiet });
   await chain.close();
-  return Object.keys(hookNames).filter((name) => hooks[name as keyof Hooks] !== undefined);
+  return {
+    hooks: Object.keys(hookNames).filter((name) => hooks[name as keyof Hooks] !== undefined),
+    checks: Object.keys(hooks.checks ?? {}),
+    formats: Object.keys(hooks.formats ?? {}),
+  };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -57,6 +57,7 @@ export const webhook: RemoteCheck = {
   transforms: true,
   // It gets the whole body.
   judgedOnly: true,
+  judgesBody: true,
   async run(context, parameters) {
     const { webhookURL, headers = {}, forwardHeaders } = parameters as unknown as Webhook;
     try {
