@@ -38,6 +38,12 @@ export function residentBytes(pids: readonly number[]): number {
   return sum;
 }
 
+/** Bytes of memory of a process, in which a page that n processes share counts as one nth. */
+export function proportionalBytes(pid: number): number {
+  const line = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
 /** The processes whose parent is `pid`. */
 export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();

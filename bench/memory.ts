@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chatBody } from './chat.js';
 import type { BenchRow } from './comparison.js';
-import { childrenOf, residentBytes } from './cpu.js';
+import { childrenOf, proportionalBytes, residentBytes } from './cpu.js';
 import { clientRequest, drive } from './load.js';
 import { drivePaced } from './paced.js';
 import { record, summary } from './results.js';
 import { ended, endsWithThis, freePort, here, pause, untilOpen } from './servers.js';
 
 /**
- * Resident memory of everything that `npm start` leaves running with one data worker and the simulated provider, at the
- * start and after minutes of chats of 1 KB with bodies logged: `node dist/bench/memory.js [minutes] [requests a second]`.
- * 5 minutes at 300 a second by default; 0: as many as 32 connections can have.
+ * Memory of everything that `npm start` leaves running with one data worker and the simulated provider, at the start and
+ * after minutes of chats of 1 KB with bodies logged: `node dist/bench/memory.js [minutes] [requests a second]`. 5 minutes at
+ * 300 a second by default; 0: as many as 32 connections can have. Resident memory counts what processes share, such as
+ * Node's own program, in each of them; of the proportional set size each has its part.
  */
 const minutes = Number(process.argv[2] ?? 5);
 const rate = Number(process.argv[3] ?? 300);
@@ -41,8 +42,17 @@ const { workspace_key: key } = JSON.parse(readFileSync(keys, 'utf8')) as { works
 
 const withChildren = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(withChildren)];
 const kinds = ['npm', 'control process with the simulated provider', 'data worker'];
+interface Memory {
+  readonly resident: number;
+  readonly proportional: number;
+}
+
 /** Megabytes of each process, in the order in which one starts the next. */
-const memory = (): number[] => withChildren(npm.pid ?? 0).map((pid) => residentBytes([pid]) / 1e6);
+const memory = (): Memory[] =>
+  withChildren(npm.pid ?? 0).map((pid) => ({
+    resident: residentBytes([pid]) / 1e6,
+    proportional: proportionalBytes(pid) / 1e6,
+  }));
 
 await pause(3000);
 const atStart = memory();
@@ -64,14 +74,28 @@ const rows: BenchRow[] = kinds.map((server, i) => ({
   work: 'memory',
   server,
   isFloor: false,
-  figures: { at_start_mb: [atStart[i] ?? 0], after_load_mb: [afterLoad[i] ?? 0] },
+  figures: {
+    at_start_mb: [atStart[i]?.resident ?? 0],
+    after_load_mb: [afterLoad[i]?.resident ?? 0],
+    at_start_pss_mb: [atStart[i]?.proportional ?? 0],
+    after_load_pss_mb: [afterLoad[i]?.proportional ?? 0],
+  },
 }));
-for (const { server, figures } of rows)
-  console.log(
-    `${server.padEnd(46)} ${figures['at_start_mb']![0]!.toFixed(0).padStart(4)} MB ${figures['after_load_mb']![0]!.toFixed(0).padStart(4)} MB`,
+const sumOf = (values: readonly number[]): number =>
+  Math.round(values.reduce((all, value) => all + value, 0));
+const shown = (of: 'resident' | 'proportional', i: number | null): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries({ 'at the start': atStart, 'under load': afterLoad }).map(([when, all]) => [
+      `${of}, ${when}`,
+      sumOf(all.filter((_, at) => i === null || i === at).map((one) => one[of])),
+    ]),
   );
-const sum = (values: readonly number[]): string => values.reduce((all, mb) => all + mb, 0).toFixed(0);
-console.log(`all ${atStart.length} processes: ${sum(atStart)} MB at the start, ${sum(afterLoad)} MB after`);
+const line = (what: string, i: number | null) => [
+  what,
+  { ...shown('resident', i), ...shown('proportional', i) },
+];
+console.log('Megabytes:');
+console.table(Object.fromEntries([...kinds.map(line), line(`all ${atStart.length} processes`, null)]));
 await ended(npm, 'SIGTERM');
 rmSync(dir, { recursive: true, force: true });
 console.log(summary(record({ command: 'memory', options: { minutes, rate }, rows })).join('\n'));
