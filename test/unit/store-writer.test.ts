@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { SqlWriter } from '../../src/control-plane/store/sql/connection/writer.js';
+import { SqlWriter } from '../../src/control-plane/store/sql/connection/sqlite/writer.js';
 
 /** A connection that notes what it is told; what begins with `failing` fails the `at`th time. */
 function connection(failing: string, at: number) {

@@ -76,6 +76,11 @@ export const lean = (Base: ClassOf<Dialect>): ClassOf<LeanDialect> =>
     }
   };
 
+/** No connection was free in time. Known to the store as an answer that did not come in time. */
+export class ConnectionTimeout extends Error {
+  override readonly name = 'KnexTimeoutError';
+}
+
 /** What a statement failed with, and which it was. Never its values: sealed credentials are among them. */
 export function about({ sql }: Query, error: unknown): unknown {
   if (error instanceof Error) error.message = `${sql} - ${error.message}`;

@@ -6,9 +6,10 @@ import { RefusedStart } from '../../files/refused-start.js';
 import { versionTable } from '../migrate.js';
 import { type Database, SqlDatabase } from './driver.js';
 import { codeOf } from './failure.js';
-import { PreparedSqlite } from './prepared.js';
 import { quiet } from './quiet.js';
-import { SqlWriter } from './writer.js';
+import { PreparedSqlite } from './sqlite/prepared.js';
+import { Readers } from './sqlite/readers.js';
+import { SqlWriter } from './sqlite/writer.js';
 
 /** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
 const oldestSqlite = 3_051_003;
@@ -23,7 +24,7 @@ const pragmas = [
 ];
 
 /** Connections that read. A long list must not keep a lookup on behalf of a request waiting. */
-const readers = 3;
+const mostReaders = 3;
 
 function open(path: string, connections: number, more: readonly string[]): Knex {
   return knex({
@@ -76,13 +77,13 @@ export async function openSqlite(dataDir: string): Promise<Database> {
   }
   const connection = opened;
   const writer = new SqlWriter(connection);
-  const reader = open(path, readers, ['query_only = ON']);
+  const readers = new Readers(open(path, mostReaders, ['query_only = ON']), mostReaders);
   return new SqlDatabase({
     dialect: 'sqlite',
     state: 'up',
     suspect: () => {},
     name: path,
-    reader,
+    reader: readers.sql,
     transaction: (work) => writer.transaction(work),
     // Its transactions have the lock when they begin.
     begin: async () => {},
@@ -93,7 +94,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     // The caller holds the lock of the data directory.
     isServed: async () => false,
     async close() {
-      await reader.destroy();
+      await readers.close();
       await connection.destroy();
     },
   });

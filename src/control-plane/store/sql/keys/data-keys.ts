@@ -22,7 +22,7 @@ export const dataKeyPlace = (organisation: string, version: number): SealedPlace
 export class DataKeys {
   readonly #masterKey: MasterKey;
   readonly #now: () => number;
-  readonly #opened = new LRUCache<string, Buffer>({ max: 1000, ttl: 5 * 60_000 });
+  readonly #opened = new LRUCache<string, Buffer>({ max: 1000, ttl: 5 * 60_000, ttlResolution: 1000 });
 
   constructor(masterKey: MasterKey, now: () => number) {
     this.#masterKey = masterKey;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { hold, sqlOf } from './held.js';
-import type { LeanDialect } from './lean.js';
+import { hold, sqlOf } from '../held.js';
+import { ConnectionTimeout, type LeanDialect } from '../lean.js';
 
 type Work = (sql: Knex.Transaction) => Promise<unknown>;
 
@@ -20,11 +20,6 @@ interface Waiting {
 interface Done {
   readonly unit: Waiting;
   readonly value: unknown;
-}
-
-/** Known to the store as an answer that did not come in time. */
-class Timeout extends Error {
-  override readonly name = 'KnexTimeoutError';
 }
 
 /**
@@ -48,7 +43,7 @@ export class SqlWriter {
     return new Promise<unknown>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(unit), 1);
-        reject(new Timeout('The database is busy with another change.'));
+        reject(new ConnectionTimeout('The database is busy with another change.'));
       }, longestWaitMs);
       const unit: Waiting = { work, timer, resolve, reject };
       this.#waiting.push(unit);

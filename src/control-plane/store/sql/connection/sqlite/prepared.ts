@@ -1,5 +1,5 @@
 import type sqlite3 from 'sqlite3';
-import { about, dialectOf, lean, type Query } from './lean.js';
+import { about, dialectOf, lean, type Query } from '../lean.js';
 
 /** Statements kept for a connection. */
 const mostKept = 128;

@@ -1,0 +1,94 @@
+import type { Knex } from 'knex';
+import { sqlOf } from '../held.js';
+import { ConnectionTimeout, type LeanDialect, type Query } from '../lean.js';
+
+/** As long a statement waits for a connection. Milliseconds. */
+const longestWaitMs = 15_000;
+
+interface Waiting {
+  take(connection: object): void;
+  fail(error: unknown): void;
+}
+
+/**
+ * Connections that read, each for one statement at a time, and opened when they are first needed. knex's pool sets a
+ * timer and makes three promises to give one out, which costs more than SQLite needs for a short statement.
+ */
+export class Readers {
+  readonly sql: Knex.Transaction;
+  readonly #client: LeanDialect;
+  readonly #free: object[] = [];
+  readonly #waiting: Waiting[] = [];
+  #opened = 0;
+  #onFree: (() => void) | null = null;
+
+  /** `pool`: where connections are opened and closed. */
+  constructor(
+    readonly pool: Knex,
+    readonly most: number,
+  ) {
+    const client: LeanDialect = pool.client;
+    this.#client = client;
+    const own: Pick<LeanDialect, 'run'> = {
+      run: (query, runner = null) => {
+        const connection = this.#free.pop();
+        return connection === undefined
+          ? this.#connection().then((other) => this.#run(other, query, runner))
+          : this.#run(connection, query, runner);
+      },
+    };
+    this.sql = sqlOf(Object.assign(Object.create(client), own));
+  }
+
+  async #run(connection: object, query: Query, runner: Parameters<LeanDialect['run']>[1]): Promise<unknown> {
+    try {
+      return this.#client.processResponse(await this.#client.query(connection, query), runner);
+    } finally {
+      this.#giveBack(connection);
+    }
+  }
+
+  async #connection(): Promise<object> {
+    if (this.#opened === this.most) return this.#wait();
+    this.#opened += 1;
+    try {
+      return await this.#client.acquireConnection();
+    } catch (error) {
+      this.#opened -= 1;
+      // There is none that could be given back to those who wait.
+      if (this.#opened === 0) for (const waiting of this.#waiting.splice(0)) waiting.fail(error);
+      throw error;
+    }
+  }
+
+  #wait(): Promise<object> {
+    let waiting: Waiting | undefined;
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting!), 1);
+      waiting!.fail(new ConnectionTimeout('The database is busy with other reads.'));
+    }, longestWaitMs);
+    const given = new Promise<object>((take, fail) => {
+      waiting = { take, fail };
+      this.#waiting.push(waiting);
+    });
+    return given.finally(() => clearTimeout(timer));
+  }
+
+  #giveBack(connection: object): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return next.take(connection);
+    this.#free.push(connection);
+    this.#onFree?.();
+  }
+
+  /** Closes the connections once their statements, and those that wait for one, are over. */
+  async close(): Promise<void> {
+    while (this.#free.length < this.#opened) {
+      await new Promise<void>((resolve) => {
+        this.#onFree = resolve;
+      });
+    }
+    for (const connection of this.#free) await this.#client.releaseConnection(connection);
+    await this.pool.destroy();
+  }
+}
