@@ -1,4 +1,4 @@
-import type { Sql } from './driver.js';
+import type { Database, Sql } from './driver.js';
 import type { LeanDialect } from './lean.js';
 
 /** Statements of every change: written out, since a builder would compile them each time. */
@@ -23,9 +23,19 @@ export const rowsOf = <T>(sql: Speaker, text: string, values: Values): Promise<T
 export const firstRow = <T>(sql: Sql, text: string, values: Values): Promise<T | undefined> =>
   say(sql, 'first', text, values) as Promise<T | undefined>;
 
+export const dialectOf = (sql: Speaker): Database['dialect'] =>
+  (sql.client as LeanDialect).dialect === 'sqlite3' ? 'sqlite' : 'postgres';
+
 /** Appended to a SELECT whose rows the transaction holds to its end. SQLite's hold everything. */
-export const forUpdate = (sql: Sql): string =>
-  (sql.client as LeanDialect).dialect === 'sqlite3' ? '' : ' FOR UPDATE';
+export const forUpdate = (sql: Sql): string => (dialectOf(sql) === 'sqlite' ? '' : ' FOR UPDATE');
+
+/** One column of a SELECT: all rows of `from` (`FROM …`), as the text of a JSON array. */
+export function rowsAsJson(dialect: Database['dialect'], columns: readonly string[], from: string): string {
+  const members = columns.map((column) => `'${column}', ${column}`).join(', ');
+  return dialect === 'sqlite'
+    ? `(SELECT json_group_array(json_object(${members})) ${from})`
+    : `(SELECT coalesce(json_agg(json_build_object(${members})), '[]')::text ${from})`;
+}
 
 /** By table and columns. */
 const texts = new Map<string, string>();

@@ -380,14 +380,14 @@ export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | n
     scopes: JSON.parse(row.scopes),
     expiresAt,
     blockInline: settings.block_inline_configs === true,
-    ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
-    ...(settings.keep_unredacted_text === true && { keepUnredacted: true }),
-    ...limitsOf(row),
-    ...guardrailsOf(row),
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),
       ...metadataOf(row),
     },
+    ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
+    ...(settings.keep_unredacted_text === true && { keepUnredacted: true }),
+    ...limitsOf(row),
+    ...guardrailsOf(row),
   };
 }

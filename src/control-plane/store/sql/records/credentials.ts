@@ -57,7 +57,10 @@ export class SealedCredentials {
     return { table: this.table, row: id, organisation: organisation_id, field };
   }
 
-  async open(sql: Sql, row: Owner & CredentialColumns): Promise<OpenedCredentials> {
+  async open(
+    sql: Sql,
+    row: Owner & Pick<CredentialColumns, 'credential' | 'secrets'>,
+  ): Promise<OpenedCredentials> {
     const opened = async (field: 'credential' | 'secrets'): Promise<string | null> => {
       const sealed = row[field];
       return sealed === null ? null : this.dataKeys.open(sql, this.#place(row, field), sealed);

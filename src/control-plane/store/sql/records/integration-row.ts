@@ -142,25 +142,21 @@ export async function integrationAt(
   return rows.find(({ id }) => id === slugOrId) ?? rows[0];
 }
 
-/** The entry of a workspace; without one, the row's global access decides. */
-export async function accessTo(
-  sql: Sql,
-  row: IntegrationRow,
-  workspaceId: string,
-): Promise<{ readonly enabled: boolean; readonly own: AccessRow | null }> {
-  if (row.status !== 'active' || row.workspace_id !== null) return accessBy(row, workspaceId, null);
+/** By the entry of the workspace; without one, the row's global access decides. */
+async function isUsable(sql: Sql, row: IntegrationRow, workspaceId: string): Promise<boolean> {
+  if (row.status !== 'active' || row.workspace_id !== null) return accessBy(row, workspaceId, null).enabled;
   const own: AccessRow | undefined = await sql('integration_workspaces')
     .where({ organisation_id: row.organisation_id, integration_id: row.id, workspace_id: workspaceId })
     .first();
-  return accessBy(row, workspaceId, own ?? null);
+  return accessBy(row, workspaceId, own ?? null).enabled;
 }
 
 /** `own`: the row of that workspace; null: there is none. */
-export function accessBy(
-  row: IntegrationRow,
+export function accessBy<Own extends Pick<AccessRow, 'enabled'>>(
+  row: Pick<IntegrationRow, 'status' | 'workspace_id' | 'global_enabled'>,
   workspaceId: string,
-  own: AccessRow | null,
-): { readonly enabled: boolean; readonly own: AccessRow | null } {
+  own: Own | null,
+): { readonly enabled: boolean; readonly own: Own | null } {
   if (row.status !== 'active') return { enabled: false, own: null };
   if (row.workspace_id !== null) return { enabled: row.workspace_id === workspaceId, own: null };
   return { enabled: Boolean(own?.enabled ?? row.global_enabled), own };
@@ -174,5 +170,5 @@ export async function usableAt(
 ): Promise<IntegrationRow | undefined> {
   const row = await integrationAt(sql, place.organisationId, slugOrId);
   if (row === undefined) return undefined;
-  return (await accessTo(sql, row, place.workspaceId)).enabled ? row : undefined;
+  return (await isUsable(sql, row, place.workspaceId)) ? row : undefined;
 }

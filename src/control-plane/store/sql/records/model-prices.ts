@@ -20,7 +20,17 @@ export const maxPricesOfProvider = 500;
 
 const byName = [{ column: 'provider' }, { column: 'model' }, { column: 'since' }];
 
-const priceFrom = ({ model, since, price, source, read_on }: ModelPriceRow): OrganisationPrice => ({
+/** What a price is made of. */
+export const priceColumns = [
+  'model',
+  'since',
+  'price',
+  'source',
+  'read_on',
+] as const satisfies (keyof ModelPriceRow)[];
+export type PricedRow = Pick<ModelPriceRow, (typeof priceColumns)[number]>;
+
+export const priceFrom = ({ model, since, price, source, read_on }: PricedRow): OrganisationPrice => ({
   ...JSON.parse(price),
   model,
   ...(since !== '' && { since }),

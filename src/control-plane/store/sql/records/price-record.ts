@@ -5,8 +5,8 @@ import { type IntegrationRow, type ModelRow, valueOrNull } from './integration-r
 /** The prices of an organisation, and of an integration and its models; null: none. `lender` null: there is no integration. */
 export function pricesOf(
   organisation: readonly OrganisationPrice[],
-  lender: IntegrationRow | null,
-  models: readonly ModelRow[],
+  lender: Pick<IntegrationRow, 'pricing_adjustments'> | null,
+  models: readonly Pick<ModelRow, 'slug' | 'base_model_slug' | 'pricing_config'>[],
 ): PricesRecord | null {
   const adjustments = valueOrNull<{ multiplier?: Multiplier | null }>(lender?.pricing_adjustments ?? null);
   const multiplier = adjustments?.multiplier ?? null;

@@ -4,22 +4,25 @@ import type { MappedField, ModelRules, ProviderRecord } from '../../../../common
 import { lentBudgetId, type SetBudget } from '../../records/budget-periods.js';
 import type { UsableProvider } from '../../records/providers.js';
 import type { Sql } from '../connection/driver.js';
-import { firstRow } from '../connection/statements.js';
 import type { SealedCredentials } from './credentials.js';
+import {
+  type FoundProvider,
+  findProvider,
+  type Lender,
+  type LenderRow,
+  type LentAccess,
+  type LentModel,
+} from './found-provider.js';
 import {
   type AccessRow,
   accessBy,
-  accessTo,
   type IntegrationRow,
   type ModelRow,
   usageLimitsOf,
 } from './integration-row.js';
 import { type MappedSecrets, unfetched } from './mapped-secrets.js';
-import { organisationPrices } from './model-prices.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
-
-const providerBySlug = 'SELECT * FROM providers WHERE workspace_id = ? AND slug = ? LIMIT 1';
 
 /** What data workers get of a provider: one record, whichever face it was created by. */
 export class ProviderLookup {
@@ -37,9 +40,9 @@ export class ProviderLookup {
   }
 
   async find(sql: Sql, workspaceId: string, slug: string): Promise<ProviderRecord | null> {
-    const row = await firstRow<ProviderRow>(sql, providerBySlug, [workspaceId, slug]);
-    if (row === undefined) return null;
-    return row.integration_id === null ? this.#own(sql, row) : this.#lent(sql, row);
+    const found = await findProvider(sql, workspaceId, slug);
+    if (found === undefined) return null;
+    return found.row.integration_id === null ? this.#own(sql, found) : this.#lent(sql, found);
   }
 
   /** Of these rows of one workspace the ones that calls could use at `now` (Unix milliseconds). Opens no credential. */
@@ -74,14 +77,15 @@ export class ProviderLookup {
     return this.mappedSecrets.fields(sql, { organisationId, workspaceId }, mappings);
   }
 
-  async #own(sql: Sql, row: ProviderRow): Promise<ProviderRecord | null> {
+  async #own(sql: Sql, { row, prices }: FoundProvider): Promise<ProviderRecord | null> {
     const baseUrl = this.baseUrl(row);
     // Without its address it would be taken for the real provider of that name.
     if (row.base_url_at_run_time && baseUrl === null) return null;
     const { key, secrets } = await this.sealed.open(sql, row);
     const configurations = JSON.parse(row.configurations);
+    const mapped = await this.#mapped(sql, row, row.secret_mappings);
+    // Spread objects come last: V8 takes a microsecond for each member that follows one.
     return {
-      ...termsOf(row),
       provider: row.provider,
       integration: null,
       credential: key,
@@ -90,32 +94,25 @@ export class ProviderLookup {
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
-      ...mappedIn(await this.#mapped(sql, row, row.secret_mappings)),
       models: null,
+      ...termsOf(row),
+      ...mappedIn(mapped),
       ...limitsOf(row, null, []),
-      ...given(
-        'prices',
-        pricesOf(await organisationPrices(sql, row.organisation_id, row.provider), null, []),
-      ),
+      ...given('prices', pricesOf(prices, null, [])),
       ...budgetsOf(row, null, null),
     };
   }
 
-  async #lent(sql: Sql, row: ProviderRow): Promise<ProviderRecord | null> {
-    const lender: IntegrationRow | undefined = await sql('integrations')
-      .where({ organisation_id: row.organisation_id, id: row.integration_id })
-      .first();
-    if (lender === undefined) return null;
-    const { enabled, own } = await accessTo(sql, lender, row.workspace_id);
+  async #lent(sql: Sql, found: FoundProvider): Promise<ProviderRecord | null> {
+    if (found.lender === null) return null;
+    const { row: lender, access, models } = found.lender;
+    const { row, prices } = found;
+    const { enabled, own } = accessBy(lender, row.workspace_id, access);
     if (!enabled) return null;
     const { key, secrets } = await this.integrationSealed.open(sql, lender);
     const configurations = JSON.parse(lender.configurations);
-    const models: ModelRow[] = await sql('integration_models').where({
-      organisation_id: lender.organisation_id,
-      integration_id: lender.id,
-    });
+    const mapped = await this.#mapped(sql, row, lender.secret_mappings);
     return {
-      ...termsOf(row),
       provider: lender.provider,
       integration: lender.slug,
       credential: key,
@@ -124,23 +121,14 @@ export class ProviderLookup {
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
-      ...mappedIn(await this.#mapped(sql, row, lender.secret_mappings)),
       models: rulesOf(lender, models),
+      ...termsOf(row),
+      ...mappedIn(mapped),
       ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
       ...budgetsOf(row, lender, own),
-      ...given(
-        'prices',
-        pricesOf(await organisationPrices(sql, row.organisation_id, lender.provider), lender, models),
-      ),
+      ...given('prices', pricesOf(prices, lender, models)),
     };
   }
-}
-
-interface Lender {
-  readonly row: IntegrationRow;
-  /** What was set for the workspace of the providers; null: nothing. */
-  readonly access: AccessRow | null;
-  readonly models: readonly ModelRow[];
 }
 
 /** The integrations of these providers of one workspace, by id: three queries, however many there are. */
@@ -181,7 +169,7 @@ const termsOf = (row: ProviderRow): Pick<ProviderRecord, 'id' | 'slug' | 'worksp
 /** Rate limits of the provider, and those of its integration in the provider's workspace, where there are any. */
 function limitsOf(
   row: ProviderRow,
-  lender: IntegrationRow | null,
+  lender: LenderRow | null,
   lent: readonly RateLimit[],
 ): { limits?: RateRule[] } {
   const { organisation_id: organisation } = row;
@@ -194,7 +182,7 @@ function limitsOf(
 }
 
 /** The budget of a provider, and the one of its integration in the provider's workspace. `access`: what that has set. */
-function setBudgets(row: ProviderRow, lender: IntegrationRow | null, access: AccessRow | null): SetBudget[] {
+function setBudgets(row: ProviderRow, lender: LenderRow | null, access: LentAccess | null): SetBudget[] {
   const budgets: SetBudget[] = [];
   const own = usageLimitsOf(row.usage_limits);
   if (own !== null)
@@ -214,8 +202,8 @@ function setBudgets(row: ProviderRow, lender: IntegrationRow | null, access: Acc
 /** The same as data workers apply them, where there are any. */
 function budgetsOf(
   row: ProviderRow,
-  lender: IntegrationRow | null,
-  access: AccessRow | null,
+  lender: LenderRow | null,
+  access: LentAccess | null,
 ): { budgets?: BudgetRule[] } {
   const budgets = setBudgets(row, lender, access).map(({ of, id, limits, createdAt }) => {
     const name = of === 'integration' ? lender!.slug : row.slug;
@@ -261,7 +249,7 @@ function secretsIn({
   );
 }
 
-function rulesOf(lender: IntegrationRow, rows: readonly ModelRow[]): ModelRules | null {
+function rulesOf(lender: LenderRow, rows: readonly LentModel[]): ModelRules | null {
   const others = Boolean(lender.allow_all_models);
   const named = rows.map(({ slug, enabled, custom_host }) => ({
     model: slug,

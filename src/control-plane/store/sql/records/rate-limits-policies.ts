@@ -9,6 +9,7 @@ import type {
   RateLimitsPolicyStore,
 } from '../../records/rate-limits-policies.js';
 import type { Database } from '../connection/driver.js';
+import { rowsOf } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
 import { changedPolicy, fromPolicyRow, type PolicyRow, toPolicyRow, wantedPolicies } from './policies.js';
@@ -21,6 +22,10 @@ interface RateLimitsPolicyRow
 }
 
 const table = 'rate_limits_policies';
+
+/** Requests wait for it: it is not compiled each time. */
+const activePolicies = `SELECT * FROM rate_limits_policies
+  WHERE workspace_id = ? AND status = 'active' AND target = 'llm' ORDER BY created_at`;
 
 const fromRow = (row: RateLimitsPolicyRow): RateLimitsPolicy => ({
   ...fromPolicyRow(row),
@@ -48,9 +53,7 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
 
   inForce(workspaceId: string): Promise<RatePolicy[]> {
     return this.database.read(async (sql) => {
-      const rows: RateLimitsPolicyRow[] = await sql(table)
-        .where({ workspace_id: workspaceId, status: 'active', target: 'llm' })
-        .orderBy('created_at');
+      const rows = await rowsOf<RateLimitsPolicyRow>(sql, activePolicies, [workspaceId]);
       return rows.map(fromRow).map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
         ...{ id, organisationId, name, conditions, groupBy },
         ...{ measure: policy.type, unit: policy.unit, value: policy.value, shadow: policy.shadow },

@@ -9,6 +9,7 @@ import type {
   UsageLimitsPolicyStore,
 } from '../../records/usage-limits-policies.js';
 import type { Database, Sql } from '../connection/driver.js';
+import { rowsOf } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
 import { changedPolicy, fromPolicyRow, type PolicyRow, toPolicyRow, wantedPolicies } from './policies.js';
@@ -26,6 +27,10 @@ interface UsageLimitsPolicyRow extends PolicyRow {
 }
 
 const table = 'usage_limits_policies';
+
+/** Requests wait for it: it is not compiled each time. */
+const activePolicies = `SELECT * FROM usage_limits_policies
+  WHERE workspace_id = ? AND status = 'active' ORDER BY created_at`;
 const timeOf = (value: number | string | null): number | null => (value === null ? null : Number(value));
 
 const fromRow = (row: UsageLimitsPolicyRow): UsageLimitsPolicy => ({
@@ -69,9 +74,7 @@ export class SqlUsageLimitsPolicies implements UsageLimitsPolicyStore {
 
   inForce(workspaceId: string): Promise<BudgetPolicy[]> {
     return this.database.read(async (sql) => {
-      const rows: UsageLimitsPolicyRow[] = await sql(table)
-        .where({ workspace_id: workspaceId, status: 'active' })
-        .orderBy('created_at');
+      const rows = await rowsOf<UsageLimitsPolicyRow>(sql, activePolicies, [workspaceId]);
       return rows.map(toPolicy);
     });
   }
