@@ -1,5 +1,4 @@
-import { fork, spawnSync } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { connectAdmin } from '../src/client/index.js';
 import { type BenchRow, median } from './comparison.js';
@@ -7,34 +6,13 @@ import type { Gateway } from './headgate.js';
 import { drive } from './load.js';
 import { OwnTimes } from './own-times.js';
 import { drivePaced } from './paced.js';
+import { stepBack, stepForward } from './processor-classes.js';
 import type { Server } from './servers.js';
 
 interface Second {
   readonly changes: number;
   readonly lists: number;
   readonly failed: number;
-}
-
-/**
- * The administration's client, which in life runs on another machine, must not take the processors from what is
- * measured. The lowest priority alone does not see to that: whoever wakes waits for the end of its slice, some
- * milliseconds. The idle class gives way at once; `chrt` is in util-linux.
- */
-function stepBack(pid: number): void {
-  if (spawnSync('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]).status === 0) return;
-  console.log('chrt is missing: the administration takes time from what is measured, which is not its fault');
-  setPriority(pid, constants.priority.PRIORITY_LOW);
-}
-
-/**
- * Client and provider of the model requests are on other machines too: they never wait for the gateway here. Again it takes
- * a class of its own, whoever has the processor would keep it to the end of its slice.
- */
-function stepForward(pids: readonly number[]): void {
-  const classed = (pid: number): boolean =>
-    spawnSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)]).status === 0;
-  if (!pids.every(classed))
-    console.log('no root, or no chrt: client and provider of the model requests wait here');
 }
 
 /**
