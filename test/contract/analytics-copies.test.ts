@@ -115,6 +115,8 @@ describe('copies of requests', () => {
       const [{ of_all: ofAll }] = await query(`SELECT count(*)::int AS of_all FROM copied_requests`);
       const [{ of_rows: ofRows }] = await query(`SELECT count(*)::int AS of_rows FROM exchanges`);
       expect(ofAll).to.equal(ofRows);
+      const copied = await query('SELECT day FROM copied_days ORDER BY day');
+      expect(copied.map(({ day }) => day - start / dayMs)).to.deep.equal([2, 3, 4, 5]);
     });
 
     it('go with requests that are deleted while their day is copied', async () => {

@@ -2,7 +2,7 @@ import { dayMs } from './buckets.js';
 import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { outside, selectCopies } from './rollups/copied-requests.js';
 import { type Stretch, stretchesOf } from './rollups/rolled-range.js';
-import { validDays } from './rollups/valid-days.js';
+import { feedbackMoves, validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
 import { requestColumns } from './statements/columns.js';
@@ -169,16 +169,19 @@ class FoundDays {
 
   /** `table`: without it there are none. */
   async find(table: string, statement: string): Promise<readonly number[]> {
-    if (!this.tables.has(table)) {
-      const [row] = await this.reader.read<{ found: boolean }>(
-        `SELECT to_regclass('${table}') IS NOT NULL AS found`,
-        [],
-      );
-      if (row?.found !== true) return [];
-      this.tables.add(table);
-    }
+    for (const needed of [table, feedbackMoves]) if (!(await this.#has(needed))) return [];
     const rows = await this.reader.read<{ day: number }>(statement, []);
     return rows.map(({ day }) => Number(day));
+  }
+
+  async #has(table: string): Promise<boolean> {
+    if (this.tables.has(table)) return true;
+    const [row] = await this.reader.read<{ found: boolean }>(
+      `SELECT to_regclass('${table}') IS NOT NULL AS found`,
+      [],
+    );
+    if (row?.found === true) this.tables.add(table);
+    return row?.found === true;
   }
 }
 

@@ -14,6 +14,7 @@ export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, vo
     const { copiesOf, maintainPartitions } = await import('./shared-ledger.js');
     const copies = copiesOf(sharedLedger);
     schedules.add('rollups', async () => {
+      await sharedLedger.prepare();
       const days = await sharedLedger.beforeExpiry();
       if (typeof days === 'number' && days > 0) log.info({ days }, 'Days of analytics were rolled up.');
       await copies.copy(Date.now(), copyingMs);

@@ -8,7 +8,7 @@ import {
   transaction,
   type WorkConnection,
 } from './postgres-work.js';
-import { feedbackIndex, validDays } from './valid-days.js';
+import { feedbackIndex, forgetMoves, validDays } from './valid-days.js';
 
 /** Copies the requests of days that have ended: again where they have changed. */
 export class PostgresCopies {
@@ -36,6 +36,10 @@ export class PostgresCopies {
         await copyOne(connection, day, partitions.has(copyOf(day)));
         copied++;
       }
+      const { rows } = await connection.query<{ found: boolean }>(
+        "SELECT to_regclass('rolled_days') IS NOT NULL AS found",
+      );
+      if (rows[0]?.found === true) await connection.query(forgetMoves);
       return copied;
     });
   }

@@ -14,6 +14,12 @@ const hasNoNewRows = `(SELECT true FROM exchanges WHERE exchanges."at" >= rolled
   AND NOT pg_visible_in_snapshot(exchanges.tx, rolled.snapshot) ORDER BY exchanges.tx, exchanges.n LIMIT 1) IS NULL`;
 const hasNoNewFeedback = `(SELECT true FROM feedbacks WHERE feedbacks.row_at >= rolled.day::bigint * ${dayMs}
   AND feedbacks.row_at < (rolled.day::bigint + 1) * ${dayMs} AND feedbacks.updated_at >= rolled.at - ${overlapMs} LIMIT 1) IS NULL`;
+/** Days that feedback has left for an earlier one, as ingestion records them: the feedback itself has the other day alone. */
+export const feedbackMoves = 'feedback_moves';
+const hasNoLeftFeedback = `(SELECT true FROM ${feedbackMoves} AS moved WHERE moved.day = rolled.day
+  AND moved.tx >= pg_snapshot_xmin(rolled.snapshot) AND NOT pg_visible_in_snapshot(moved.tx, rolled.snapshot) LIMIT 1) IS NULL`;
+/** A day without requests is as it was: its partition was dropped, and nothing of it can be counted again. */
+const isDropped = `to_regclass('exchanges_' || to_char(date '1970-01-01' + rolled.day, 'YYYYMMDD')) IS NULL`;
 /** The index by which feedback is found. */
 export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON feedbacks (row_at, updated_at)';
 
@@ -24,4 +30,20 @@ const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';
 export const validDays = (first: number, last: number, kind: RolledKind | 'requests'): string =>
   `SELECT day FROM ${kind === 'requests' ? copiedDays : 'rolled_days'} AS rolled
     WHERE day BETWEEN ${first} AND ${last}${kind === 'values' ? ` AND ${hasValues}` : ''}
-    AND ${hasNoNewRows} AND ${hasNoNewFeedback} ORDER BY day`;
+    AND (${hasNoNewRows} AND ${hasNoNewFeedback} AND ${hasNoLeftFeedback} OR ${isDropped}) ORDER BY day`;
+
+/** Deletes notes of moved feedback that both the cells and the copy of the day were made after. */
+export const forgetMoves = `DELETE FROM ${feedbackMoves} AS moved USING rolled_days AS rolled, ${copiedDays} AS copied
+  WHERE rolled.day = moved.day AND copied.day = moved.day
+    AND pg_visible_in_snapshot(moved.tx, rolled.snapshot) AND pg_visible_in_snapshot(moved.tx, copied.snapshot)`;
+
+/** A note that is of no day: the days of earlier versions, which took no notes, were looked at. */
+const lookedAt = -1;
+export const haveMovesBeenLookedFor = `EXISTS (SELECT 1 FROM ${feedbackMoves} WHERE day = ${lookedAt})`;
+/** Notes the days whose cells count more feedback than there is. */
+export const lookForMoves = `INSERT INTO ${feedbackMoves} (day)
+  SELECT ${lookedAt} UNION ALL
+  SELECT cells.day FROM (SELECT day, sum(feedback_count) AS feedback FROM day_sums WHERE rolled_by = 'none' GROUP BY 1) AS cells
+    LEFT JOIN (SELECT row_at / ${dayMs} AS day, count(*) AS feedback FROM feedbacks WHERE row_at IS NOT NULL GROUP BY 1) AS given
+      ON given.day = cells.day
+    WHERE cells.feedback > coalesce(given.feedback, 0)`;

@@ -1,5 +1,6 @@
 import type { FeedbackChange, LedgerFeedbacks, TraceFeedback } from '../../../common/ledger/logs/feedback.js';
 import { type BudgetDatabase, rowsParameter, type Step } from '../budgets/language.js';
+import { placeFeedbacks, type TracePlace, type TraceStart } from './starts.js';
 import { feedbackColumns, feedbackList } from './tables.js';
 
 const wholeWeight = 1_000_000_000;
@@ -56,17 +57,6 @@ const fromRow = (row: FeedbackRow): TraceFeedback => ({
 /** The earliest request of each of these traces that has one. */
 export type FindStarts = (traces: readonly TracePlace[]) => Promise<readonly TraceStart[]>;
 
-export interface TracePlace {
-  readonly org: string;
-  readonly workspace: string;
-  readonly trace: string;
-}
-
-export interface TraceStart extends TracePlace {
-  readonly id: string;
-  readonly at: number;
-}
-
 /** Puts feedback in; one whose id is there already stays. */
 export async function insertFeedbacks(
   { language }: Pick<BudgetDatabase, 'language'>,
@@ -81,25 +71,6 @@ export async function insertFeedbacks(
   );
 }
 
-/** Lets feedback count at the request that its trace begins with, where that is an earlier one than so far. */
-export async function placeFeedbacks(
-  { language }: Pick<BudgetDatabase, 'language'>,
-  step: Step,
-  starts: readonly TraceStart[],
-  now: number,
-): Promise<void> {
-  if (starts.length === 0) return;
-  const columns = { org: 'text', workspace: 'text', trace: 'text', id: 'text', at: 'integer' } as const;
-  await step(
-    `UPDATE feedbacks SET row_id = start.id, row_at = start.at, updated_at = ?2
-      FROM ${language.rowsOf('?1', columns)} AS start
-      WHERE feedbacks.org = start.org AND feedbacks.trace = start.trace AND feedbacks.workspace = start.workspace
-        AND (feedbacks.row_at IS NULL OR start.at < feedbacks.row_at
-          OR (start.at = feedbacks.row_at AND start.id < feedbacks.row_id))`,
-    [rowsParameter(starts.map(({ org, workspace, trace, id, at }) => [org, workspace, trace, id, at])), now],
-  );
-}
-
 /** Unplaced feedback that is looked for again: its trace may have had no request at that time. Milliseconds. */
 const unplacedForMs = 24 * 3_600_000;
 const mostUnplaced = 500;
@@ -109,6 +80,8 @@ export class Feedbacks implements LedgerFeedbacks {
   constructor(
     readonly database: BudgetDatabase,
     readonly starts: FindStarts,
+    /** As for `placeFeedbacks`. */
+    readonly placement: string,
     /** Called before there is feedback that requests to come have to find. */
     readonly onAdd: () => void,
   ) {}
@@ -124,7 +97,7 @@ export class Feedbacks implements LedgerFeedbacks {
     const distinct = new Map(places.map((place) => [`${place.workspace} ${place.trace}`, place]));
     const starts = await this.starts([...distinct.values()]);
     if (starts.length === 0) return;
-    await this.database.transaction((step) => placeFeedbacks(this.database, step, starts, Date.now()));
+    await this.database.transaction((step) => placeFeedbacks(step, this.placement, starts, Date.now()));
   }
 
   /** Places what came before its request, and was missed since both were written at the same time. */

@@ -1,7 +1,8 @@
 import type { BudgetDatabase, Step } from '../budgets/language.js';
 import type { LedgerBatch } from '../ledger.js';
-import { insertFeedbacks, placeFeedbacks, type TracePlace, type TraceStart } from './feedbacks.js';
+import { insertFeedbacks } from './feedbacks.js';
 import { type GuardedRow, guardrailFeedback, mayHaveFeedback } from './guardrail-feedback.js';
+import { placeFeedbacks, type TracePlace, type TraceStart } from './starts.js';
 
 /** Statements over the rows that a transaction has just put in; `?1`: what `BatchRows.since` gave. */
 export interface BatchRows {
@@ -33,6 +34,8 @@ export class FeedbackPlacing {
     readonly batchRows: BatchRows,
     /** Where traces begin, as far as recent rows show. */
     readonly recentStarts: (step: Step, places: readonly TracePlace[]) => Promise<readonly TraceStart[]>,
+    /** As for `placeFeedbacks`. */
+    readonly placement: string,
   ) {}
 
   /** Is there anything to be done after the rows of this batch? Costs one look while there is no feedback at all. */
@@ -61,7 +64,7 @@ export class FeedbackPlacing {
       ),
       since,
     );
-    await placeFeedbacks(this.database, step, starts, now);
+    await placeFeedbacks(step, this.placement, starts, now);
     if (!mayHaveFeedback(batch.settled)) return;
     const rows = await step<GuardedRow>(
       `SELECT id, at, org, workspace, "key", coalesce(trace, id) AS trace, ${given} AS given FROM exchanges
@@ -71,6 +74,6 @@ export class FeedbackPlacing {
     if (rows.length === 0) return;
     await insertFeedbacks(this.database, step, rows.flatMap(guardrailFeedback));
     const places = new Map(rows.map((row) => [`${row.workspace} ${row.trace}`, row]));
-    await placeFeedbacks(this.database, step, await this.recentStarts(step, [...places.values()]), now);
+    await placeFeedbacks(step, this.placement, await this.recentStarts(step, [...places.values()]), now);
   }
 }

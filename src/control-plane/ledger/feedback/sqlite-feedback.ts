@@ -1,7 +1,8 @@
 import { type BudgetDatabase, type Step, sqliteLanguage } from '../budgets/language.js';
 import { partBits } from '../sqlite-schema.js';
-import { Feedbacks, type TracePlace, type TraceStart } from './feedbacks.js';
+import { Feedbacks } from './feedbacks.js';
 import { FeedbackPlacing, startsOf } from './placing.js';
+import { startRows, startsEarlier, type TracePlace, type TraceStart } from './starts.js';
 
 /** Parts of the index over traces that are looked into for each batch: a million rows. */
 const recentParts = 256;
@@ -29,12 +30,16 @@ const find =
 const distinct = (places: readonly TracePlace[], name: keyof TracePlace): string =>
   JSON.stringify([...new Set(places.map((place) => place[name]))]);
 
+const placement = `UPDATE feedbacks SET row_id = start.id, row_at = start.at, updated_at = ?2
+  FROM ${startRows(sqliteLanguage)} WHERE ${startsEarlier}`;
+
 export const sqliteFeedbacks = (database: BudgetDatabase, onAdd: () => void): Feedbacks =>
-  new Feedbacks(database, (places) => find(allStarts)(database.read, places), onAdd);
+  new Feedbacks(database, (places) => find(allStarts)(database.read, places), placement, onAdd);
 
 export const sqlitePlacing = (): FeedbackPlacing =>
   new FeedbackPlacing(
     { language: sqliteLanguage },
     { isNew: 'seq > ?1', guardrailFeedback: "rest ->> '$.stages.guardrails.feedback'" },
     find(recentStarts),
+    placement,
   );

@@ -4,6 +4,7 @@ import { postgresLanguage } from '../budgets/language.js';
 import { createBudgets } from '../budgets/tables.js';
 import { createFeedbacks } from '../feedback/tables.js';
 import { within } from './connections.js';
+import { createDayNotes, forgetDays, hasDayNotes } from './day-notes.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
 
 /** The oldest version of the ledger's fields whose program may use these tables. */
@@ -105,6 +106,16 @@ export async function prepareSchema(client: Client, place: string, makes: boolea
       `The ledger at ${place} is at version ${found.version}, which programs from version ${found.compatible_from} on can use; this program has version ${ledgerVersion}: start the newer program.`,
     );
   }
+  await ensureDayNotes(client);
+}
+
+/** By any node: all of them write to these tables, and one of an earlier version has not made them. */
+async function ensureDayNotes(client: Client): Promise<void> {
+  const { rows } = await within(client, client.query<{ found: boolean }>(hasDayNotes));
+  if (rows[0]?.found === true) return;
+  await inTransaction(client, async () => {
+    await within(client, client.query(`${lock}; ${createDayNotes}`));
+  });
 }
 
 async function upgrade(client: Client, from: number): Promise<void> {
@@ -256,6 +267,7 @@ export async function dropDays(client: Client, retention: Retention): Promise<Dr
       names.push(name);
     }
   }
+  if (retention.rowsBefore !== null) await forgetDays(client, retention.rowsBefore);
   return { names };
 }
 

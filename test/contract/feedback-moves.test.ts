@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import type { Secret } from '../../src/common/access/secret.js';
+import { allLogs, type LogFilters } from '../../src/common/ledger/log-filters.js';
+import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
+import type { LedgerRow } from '../../src/common/ledger/record.js';
+import { dayMs } from '../../src/control-plane/analytics/buckets.js';
+import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
+import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
+import type { Analytics } from '../../src/control-plane/analytics/question.js';
+import { PostgresCopies } from '../../src/control-plane/analytics/rollups/postgres-copies.js';
+import { PostgresRollups } from '../../src/control-plane/analytics/rollups/postgres-rollups.js';
+import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
+import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
+import { org, randomRows } from '../support/analytics-rows.js';
+import { batchOf } from '../support/asked-ledgers.js';
+import { folder, forEachStore } from '../support/stores.js';
+
+/** A late request may become the first of its trace: its feedback then counts there, and no longer on the later day. */
+describe('feedback whose trace begins earlier than was known', () => {
+  const start = Date.parse('2026-09-01T00:00:00Z');
+  const at = (day: number, hour: number): number => start + day * dayMs + hour * 3_600_000;
+  const others = randomRows(4, 30, at(9, 0), dayMs - 1).map(
+    (row): LedgerRow => ({ ...row, org, workspace: 'w-1', state: 'settled' }),
+  );
+  const request = (trace: string, day: number, hour: number): LedgerRow => ({
+    ...{ ...others[0]!, id: `${trace}-${day}`, trace, at: at(day, hour), cost: 5e12 },
+  });
+  const feedbackOf = (trace: string): TraceFeedback => ({
+    ...{ id: `of-${trace}`, org, workspace: 'w-1', trace, key: null, guardrail: null, metadata: {} },
+    ...{ value: 4, weight: 0.5, createdAt: at(9, 0), updatedAt: Date.now(), rowId: null, rowAt: null },
+  });
+  const range = { min: start, max: at(25, 0) };
+
+  forEachStore(({ dialect, options }) => {
+    let ledger: BudgetLedger;
+    let url: Secret;
+    let analytics: Analytics;
+    let rollUp: () => Promise<unknown>;
+    let close: () => Promise<unknown>;
+
+    beforeEach(async () => {
+      const dataDir = folder();
+      if (dialect === 'sqlite') {
+        ledger = await openLedger({ dataDir });
+        const follower = await Follower.open(dataDir);
+        rollUp = async () => {
+          await follower.catchUp(60_000);
+          await follower.rollUp(Number.POSITIVE_INFINITY, 0);
+        };
+        analytics = {
+          async ask(question) {
+            await follower.catchUp(60_000);
+            return follower.file.ask(question);
+          },
+        };
+        close = () => follower.close();
+      } else {
+        url = (await options(dataDir)).databaseUrl!;
+        const shared = await openPostgresLedger({ url, node: 'n' });
+        ledger = shared;
+        analytics = new PostgresAnalytics(shared.statements);
+        rollUp = async () => {
+          await new PostgresRollups((work) => shared.statements.apart(work)).rollUp(at(40, 0));
+          await new PostgresCopies((work) => shared.statements.apart(work)).copy(at(40, 0), 60_000);
+        };
+        close = async () => {};
+      }
+      await ledger.apply(batchOf(others));
+    });
+    afterEach(async () => {
+      await close();
+      await ledger.close();
+    });
+
+    /** Numbers by day. */
+    async function days(
+      graph: 'requests' | 'feedbacks',
+      filters: Partial<LogFilters>,
+    ): Promise<Readonly<Record<string, number>>> {
+      const sight = { org, workspaces: ['w-1'], except: [], keys: null };
+      const about = { range, sight, filters: { ...allLogs, ...filters, at: range } };
+      const { summary, points } = await analytics.ask({ kind: 'graph', graph, groupBy: null, ...about });
+      const counted = points.flatMap(({ timestamp, total }) =>
+        Number(total) === 0 ? [] : [[String((Number(timestamp) - start) / dayMs), Number(total)]],
+      );
+      return { ...Object.fromEntries(counted), total: Number(summary['total']) };
+    }
+    /** From rollups, and from single requests or their copies. */
+    const found = async () => [await days('feedbacks', {}), await days('feedbacks', { cost: { min: 0 } })];
+    const expectDays = async (wanted: Readonly<Record<string, number>>): Promise<void> => {
+      expect(await found()).to.deep.equal([wanted, wanted]);
+    };
+
+    for (const isRolledUp of [true, false])
+      it(`counts once, ${isRolledUp ? 'rolled up after each' : 'and after several'} of its late requests`, async () => {
+        await ledger.apply(batchOf([request('a', 9, 1), request('b', 11, 2)]));
+        await ledger.feedbacks.add([feedbackOf('a'), feedbackOf('b')]);
+        await rollUp();
+        await expectDays({ 9: 1, 11: 1, total: 2 });
+        for (const day of [6, 3, 2]) {
+          await ledger.apply(batchOf([request('a', day, 5)]));
+          if (isRolledUp) {
+            await expectDays({ [day]: 1, 11: 1, total: 2 });
+            await rollUp();
+            await expectDays({ [day]: 1, 11: 1, total: 2 });
+          }
+        }
+        await expectDays({ 2: 1, 11: 1, total: 2 });
+        await rollUp();
+        await expectDays({ 2: 1, 11: 1, total: 2 });
+      });
+
+    if (dialect === 'sqlite') return;
+    const query = (text: string) =>
+      (ledger as PostgresLedger).statements.apart(async (client) => (await client.query(text)).rows);
+
+    it('is found in rollups of an earlier version, which counted it twice', async () => {
+      await ledger.apply(batchOf([request('a', 9, 1), request('b', 11, 2)]));
+      await ledger.feedbacks.add([feedbackOf('a'), feedbackOf('b')]);
+      await rollUp();
+      await ledger.apply(batchOf([request('a', 6, 5)]));
+      // Neither that note nor any other was taken.
+      await query('DELETE FROM feedback_moves');
+      expect((await found())[0]).to.deep.equal({ 6: 1, 9: 1, 11: 1, total: 3 });
+      await rollUp();
+      await expectDays({ 6: 1, 11: 1, total: 2 });
+      expect(await query('SELECT day FROM feedback_moves WHERE day >= 0')).to.deep.equal([]);
+    });
+
+    it('is noted in tables of an earlier version, which each node adds to', async () => {
+      await ledger.apply(batchOf([request('a', 9, 1)]));
+      await ledger.feedbacks.add([feedbackOf('a')]);
+      await rollUp();
+      await query('DROP TABLE feedback_moves');
+      const other = await openPostgresLedger({ url, node: 'other', makes: false });
+      expect((await days('feedbacks', {}))['total']).to.equal(1);
+      await other.apply(batchOf([request('a', 6, 5)]));
+      await expectDays({ 6: 1, total: 1 });
+      await rollUp();
+      await expectDays({ 6: 1, total: 1 });
+      await other.close();
+    });
+
+    it('leaves the figures of a day whose requests were dropped as they are', async () => {
+      await ledger.apply(batchOf([request('a', 9, 1), request('b', 11, 2)]));
+      await ledger.feedbacks.add([feedbackOf('a'), feedbackOf('b')]);
+      await rollUp();
+      await (ledger as PostgresLedger).dropPartitions(at(15, 0), 5, Number.POSITIVE_INFINITY);
+      const kept = { 9: others.length + 1, 11: 1, total: others.length + 2 };
+      expect(await days('requests', {})).to.deep.equal(kept);
+      await ledger.feedbacks.update(org, 'w-1', 'of-a', { value: 2 });
+      expect(await days('requests', {})).to.deep.equal(kept);
+    });
+  });
+});
