@@ -1,12 +1,20 @@
 import { dayMs } from './buckets.js';
 import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { outside, selectCopies } from './rollups/copied-requests.js';
-import { type Stretch, stretchesOf } from './rollups/rolled-range.js';
-import { feedbackMoves, validDays } from './rollups/valid-days.js';
+import { countsTable } from './rollups/postgres-counts.js';
+import {
+  filteredCells,
+  type RolledRange,
+  rolledRange,
+  type Stretch,
+  stretchesOf,
+  wholeDays,
+} from './rollups/rolled-range.js';
+import { countedDays, feedbackMoves, validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
 import { requestColumns } from './statements/columns.js';
-import { conditionsOf } from './statements/conditions.js';
+import { conditionsOf, sightOf } from './statements/conditions.js';
 import {
   type AnalyticsDatabase,
   number,
@@ -110,17 +118,21 @@ export class PostgresAnalytics implements Analytics {
     return askDatabase(question, new PostgresDatabase(this.reader, days, copied));
   }
 
-  /** How many requests there are, with none that only rollups still have. null: of too few of these days there are copies. */
+  /**
+   * How many requests there are, with none that only rollups still have. null: too few of these days have been counted or copied.
+   */
   async count(about: AboutRequests): Promise<number | null> {
     if (!hasNoTraces(about)) return null;
     const days = new FoundDays(this.reader, this.#found);
+    const counted = await countedDaysOf(about, days);
     const copied = await copiedDaysOf(about, days);
-    if (copied.length === 0) return null;
+    if (counted === null && copied.length === 0) return null;
     const database = new PostgresDatabase(this.reader, days, copied);
     const values = new Placeholders();
     const [row] = await database.rows(
-      `SELECT ${number('count(*)')} AS total FROM ${database.source()} AS requests
-        WHERE ${conditionsOf(about, values, database)}`,
+      `SELECT ${number(`count(*)${counted === null ? '' : ` + (${sumOfCounts(about, counted, values)})`}`)} AS total
+        FROM ${database.source()} AS requests
+        WHERE ${conditionsOf(about, values, database)}${counted === null ? '' : ` AND ${within(counted.times)}`}`,
       values.list,
     );
     return Number(row?.['total'] ?? 0);
@@ -159,7 +171,27 @@ async function copiedDaysOf(
   return stretchesOf(await days.find('copied_days', validDays(clamped(first), clamped(last), 'requests')));
 }
 
-/** Looks up days of which there are rollups, or copies. */
+const within = (times: readonly Stretch[]): string =>
+  times.length === 0
+    ? 'false'
+    : `(${times.map(([from, to]) => `"at" BETWEEN ${from} AND ${to}`).join(' OR ')})`;
+
+/** The whole days of a question about times and workspaces alone whose requests are counted, and the other times; null: there are none. */
+async function countedDaysOf(about: AboutRequests, days: FoundDays): Promise<RolledRange | null> {
+  if (filteredCells(about)?.filter !== null) return null;
+  const { min = 0, max = 8.64e15 } = about.filters.at;
+  const { first, last } = wholeDays({ min, max });
+  const values = new Placeholders();
+  const kept = `SELECT coalesce(max(day), 0) FROM kept_from WHERE org = '' OR (${sightOf(about.sight, values)})`;
+  const counted = `SELECT day FROM (${validDays(clamped(first), clamped(last), 'counts')}) AS counted WHERE day >= (${kept}) ORDER BY day`;
+  return rolledRange({ min, max }, await days.find(countedDays, counted, values.list));
+}
+
+const sumOfCounts = ({ sight }: AboutRequests, { days }: RolledRange, values: Placeholders): string =>
+  `SELECT coalesce(sum(requests), 0) FROM ${countsTable} WHERE ${sightOf(sight, values)}
+    AND (${days.map(([first, last]) => `day BETWEEN ${first} AND ${last}`).join(' OR ')})`;
+
+/** Looks up days of which there are rollups, copies or counts. */
 class FoundDays {
   constructor(
     readonly reader: StatementReader,
@@ -168,9 +200,9 @@ class FoundDays {
   ) {}
 
   /** `table`: without it there are none. */
-  async find(table: string, statement: string): Promise<readonly number[]> {
+  async find(table: string, statement: string, values: readonly string[] = []): Promise<readonly number[]> {
     for (const needed of [table, feedbackMoves]) if (!(await this.#has(needed))) return [];
-    const rows = await this.reader.read<{ day: number }>(statement, []);
+    const rows = await this.reader.read<{ day: number }>(statement, values);
     return rows.map(({ day }) => Number(day));
   }
 

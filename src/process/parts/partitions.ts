@@ -3,7 +3,7 @@ import type { Base } from './base.js';
 import type { LedgerGiven } from './ledger.js';
 import type { SchedulesGiven } from './schedules.js';
 
-/** Requests of earlier days are copied for so long in one run: a ledger of an earlier version may have many. Milliseconds. */
+/** Requests of earlier days are counted, and copied, for so long in one run: a ledger of an earlier version may have many. Milliseconds. */
 const copyingMs = 60_000;
 
 /** Partitions of a ledger in PostgreSQL: those of the next days are made, old ones dropped. Days that have ended are rolled up. */
@@ -11,12 +11,14 @@ export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, vo
   name: 'partitions of the ledger',
   async start({ settings, sharedLedger, schedules, log }) {
     if (sharedLedger === null) return;
-    const { copiesOf, maintainPartitions } = await import('./shared-ledger.js');
+    const { copiesOf, countsOf, maintainPartitions } = await import('./shared-ledger.js');
     const copies = copiesOf(sharedLedger);
+    const counts = countsOf(sharedLedger);
     schedules.add('rollups', async () => {
       await sharedLedger.prepare();
       const days = await sharedLedger.beforeExpiry();
       if (typeof days === 'number' && days > 0) log.info({ days }, 'Days of analytics were rolled up.');
+      await counts.count(Date.now(), copyingMs);
       await copies.copy(Date.now(), copyingMs);
     });
     schedules.add('partitions', () => maintainPartitions(sharedLedger, settings, Date.now(), log));

@@ -3,6 +3,7 @@ import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Settings } from '../../common/settings/settings.js';
 import { PostgresAnalytics } from '../../control-plane/analytics/postgres.js';
 import { PostgresCopies } from '../../control-plane/analytics/rollups/postgres-copies.js';
+import { PostgresCounts } from '../../control-plane/analytics/rollups/postgres-counts.js';
 import { PostgresRollups } from '../../control-plane/analytics/rollups/postgres-rollups.js';
 import { LaterLedger, LedgerFailure } from '../../control-plane/ledger/postgres/failure.js';
 import { openPostgresLedger, type PostgresLedger } from '../../control-plane/ledger/postgres/ledger.js';
@@ -88,6 +89,10 @@ async function prepared(ledger: PostgresLedger, dataDir: string, log: Logger): P
 /** Copies requests of days that have ended: wide ranges with filters are read from these. */
 export const copiesOf = (ledger: PostgresLedger): PostgresCopies =>
   new PostgresCopies((work) => ledger.statements.apart(work));
+
+/** Counts requests of days that have ended, for the totals of pages of logs. */
+export const countsOf = (ledger: PostgresLedger): PostgresCounts =>
+  new PostgresCounts((work) => ledger.statements.apart(work));
 
 /** Makes the partitions of the days to come and drops those whose time is over: the work of the schedule `partitions`. */
 export async function maintainPartitions(

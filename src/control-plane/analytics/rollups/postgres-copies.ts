@@ -2,8 +2,8 @@ import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { copyDay, copyOf, createCopies, createCopy } from './copied-requests.js';
 import {
-  dayOfPartition,
   type InConnection,
+  partitionedDays,
   rollupsLock,
   transaction,
   type WorkConnection,
@@ -25,15 +25,14 @@ export class PostgresCopies {
       const today = Math.floor(now / dayMs);
       const valid = await connection.query<{ day: number }>(validDays(0, today, 'requests'));
       const done = new Set(valid.rows.map(({ day }) => day));
-      const days = (await partitionsOf(connection, 'exchanges'))
-        .map(dayOfPartition)
+      const days = (await partitionedDays(connection, 'exchanges'))
         .filter((day) => day < today && !done.has(day))
         .sort((a, b) => b - a);
-      const partitions = new Set(await partitionsOf(connection, 'copied_requests'));
+      const partitions = new Set(await partitionedDays(connection, 'copied_requests'));
       let copied = 0;
       for (const day of days) {
         if (performance.now() > end) break;
-        await copyOne(connection, day, partitions.has(copyOf(day)));
+        await copyOne(connection, day, partitions.has(day));
         copied++;
       }
       const { rows } = await connection.query<{ found: boolean }>(
@@ -43,14 +42,6 @@ export class PostgresCopies {
       return copied;
     });
   }
-}
-
-async function partitionsOf(connection: WorkConnection, table: string): Promise<readonly string[]> {
-  const { rows } = await connection.query<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = '${table}'::regclass`,
-  );
-  return rows.map(({ name }) => name);
 }
 
 async function prepare(connection: WorkConnection): Promise<void> {

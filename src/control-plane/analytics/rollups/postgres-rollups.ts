@@ -2,8 +2,8 @@ import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
 import {
-  dayOfPartition,
   type InConnection,
+  partitionedDays,
   rollupsLock,
   transaction,
   type WorkConnection,
@@ -46,17 +46,13 @@ export class PostgresRollups {
   rollUp(now: number): Promise<number> {
     return this.#prepared(async (connection) => {
       const today = Math.floor(now / dayMs);
-      const { rows } = await connection.query<{ name: string }>(
-        `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-          WHERE i.inhparent = 'exchanges'::regclass`,
-      );
       const valid = await connection.query<{ day: number }>(validDays(0, today, 'values'));
       const done = new Set(valid.rows.map(({ day }) => day));
-      const days = rows
-        .map(({ name }) => dayOfPartition(name))
-        .filter((day) => day < today && !done.has(day));
+      const days = (await partitionedDays(connection, 'exchanges'))
+        .filter((day) => day < today && !done.has(day))
+        .sort((a, b) => b - a);
       let made = 0;
-      for (const day of days.sort((a, b) => b - a)) {
+      for (const day of days) {
         await rollUpOne(connection, day);
         made++;
       }

@@ -10,7 +10,7 @@ export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>)
 export const rollupsLock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
 
 /** `exchanges_20261123`. */
-export function dayOfPartition(name: string): number {
+function dayOfPartition(name: string): number {
   const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
   return Date.UTC(Number(year), Number(month) - 1, Number(day)) / dayMs;
 }
@@ -28,4 +28,16 @@ export async function transaction(
     await connection.query('ROLLBACK').catch(() => {});
     throw error;
   }
+}
+
+/** The days that a table has partitions of. */
+export async function partitionedDays(
+  connection: WorkConnection,
+  table: 'exchanges' | 'copied_requests',
+): Promise<readonly number[]> {
+  const { rows } = await connection.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = '${table}'::regclass`,
+  );
+  return rows.map(({ name }) => dayOfPartition(name));
 }

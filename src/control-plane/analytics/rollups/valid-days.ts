@@ -26,11 +26,31 @@ export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON fe
 /** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
 const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';
 
-/** The days whose cells, or copies of requests, are up to date. `first`, `last`: the requested days. */
-export const validDays = (first: number, last: number, kind: RolledKind | 'requests'): string =>
-  `SELECT day FROM ${kind === 'requests' ? copiedDays : 'rolled_days'} AS rolled
-    WHERE day BETWEEN ${first} AND ${last}${kind === 'values' ? ` AND ${hasValues}` : ''}
-    AND (${hasNoNewRows} AND ${hasNoNewFeedback} AND ${hasNoLeftFeedback} OR ${isDropped}) ORDER BY day`;
+/** Those of `day_counts`. */
+export const countedDays = 'counted_days';
+
+/** What is made of days that have ended. */
+type MadeOfDays = RolledKind | 'requests' | 'counts';
+
+const isUpToDate = `(${hasNoNewRows} AND ${hasNoNewFeedback} AND ${hasNoLeftFeedback} OR ${isDropped})`;
+const conditions: Readonly<Record<MadeOfDays, string>> = {
+  groups: isUpToDate,
+  values: `${hasValues} AND ${isUpToDate}`,
+  requests: isUpToDate,
+  // Requests that are gone are not counted.
+  counts: `${hasNoNewRows} AND NOT ${isDropped}`,
+};
+const madeDays: Readonly<Record<MadeOfDays, string>> = {
+  groups: 'rolled_days',
+  values: 'rolled_days',
+  requests: copiedDays,
+  counts: countedDays,
+};
+
+/** The days whose cells, copies of requests, or counts are up to date. `first`, `last`: the requested days. */
+export const validDays = (first: number, last: number, kind: MadeOfDays): string =>
+  `SELECT day FROM ${madeDays[kind]} AS rolled
+    WHERE day BETWEEN ${first} AND ${last} AND ${conditions[kind]} ORDER BY day`;
 
 /** Deletes notes of moved feedback that both the cells and the copy of the day were made after. */
 export const forgetMoves = `DELETE FROM ${feedbackMoves} AS moved USING rolled_days AS rolled, ${copiedDays} AS copied

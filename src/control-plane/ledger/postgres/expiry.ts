@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
+import { noteDeletion } from './day-notes.js';
 import { copiesOfRequests, dayMs } from './schema.js';
 
 /** Rows of one statement: its locks are short. */
@@ -37,6 +38,7 @@ export class PostgresExpiry {
         if (before === null) continue;
         const where = `${of} AND ${time} >= $3 AND ${time} < $4`;
         const from = this.#doneTo.get(key) ?? 0;
+        if (table === 'exchanges') await noteDeletion(client, Math.ceil(before / dayMs), [org, workspace]);
         const gone = await slices(client, table, where, [org, workspace, from, before]);
         if (table === 'exchanges') {
           deleted += gone;

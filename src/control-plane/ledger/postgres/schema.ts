@@ -4,7 +4,7 @@ import { postgresLanguage } from '../budgets/language.js';
 import { createBudgets } from '../budgets/tables.js';
 import { createFeedbacks } from '../feedback/tables.js';
 import { within } from './connections.js';
-import { createDayNotes, forgetDays, hasDayNotes } from './day-notes.js';
+import { createDayNotes, forgetDays, hasDayNotes, noteDeletion } from './day-notes.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
 
 /** The oldest version of the ledger's fields whose program may use these tables. */
@@ -251,6 +251,7 @@ type Dropped = (typeof dropped)[number];
 /** Drops what has passed its time. `client`: of a connection whose statements may take long. */
 export async function dropDays(client: Client, retention: Retention): Promise<DroppedPartitions> {
   const names: string[] = [];
+  if (retention.rowsBefore !== null) await noteDeletion(client, retention.rowsBefore);
   for (const table of dropped) {
     const { rows } = await client.query<DayTable>(
       `SELECT c.relname AS name, pg_total_relation_size(c.oid)::text AS bytes, i.inhrelid IS NOT NULL AS "isAttached",
