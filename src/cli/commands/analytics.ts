@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { Secret } from '../../common/access/secret.js';
 import type { Settings } from '../../common/settings/settings.js';
 import { CliError } from '../cli-error.js';
 import { writeErrorLine, writeLine } from '../output/output.js';
@@ -16,14 +17,13 @@ interface AnalyticsContext extends SessionContext {
 export function register(program: Command, context: AnalyticsContext): void {
   registerResource(program, context, 'Analytics')
     .command('rebuild')
-    .description('read the file of analytics from the ledger again; the gateway may run')
+    .description('make what analytics has derived from the ledger again; the gateway may run')
     .action(() => rebuild(context.settings()));
 }
 
 async function rebuild({ dataDir, databaseUrl, ledgerDatabaseUrl }: LedgerPlace): Promise<void> {
-  if ((ledgerDatabaseUrl ?? databaseUrl) !== null) {
-    throw new CliError('The ledger is in PostgreSQL, which is asked itself: there is nothing to rebuild.', 2);
-  }
+  const url = ledgerDatabaseUrl ?? databaseUrl;
+  if (url !== null) return rebuildShared(url);
   if (!existsSync(join(dataDir, 'ledger.db'))) throw new CliError(`There is no ledger in ${dataDir}.`, 2);
   const { Follower, rebuildMark } = await import('../../control-plane/analytics/duckdb/follower.js');
   writeFileSync(rebuildMark(dataDir), '', { mode: 0o600 });
@@ -47,4 +47,33 @@ async function rebuild({ dataDir, databaseUrl, ledgerDatabaseUrl }: LedgerPlace)
     await follower.close();
   }
   writeLine('The file of analytics was read from the ledger again.');
+}
+
+/** Of a ledger in PostgreSQL. */
+async function rebuildShared(url: Secret): Promise<void> {
+  const { openPostgresLedger } = await import('../../control-plane/ledger/postgres/ledger.js');
+  const { RebuildIsRunning, rebuildAnalytics } = await import(
+    '../../control-plane/analytics/rollups/postgres-rebuild.js'
+  );
+  const ledger = await openPostgresLedger({ url, node: 'rebuild', makes: false });
+  try {
+    await ledger.prepare();
+    let reportedAt = performance.now();
+    const days = await rebuildAnalytics(
+      (work) => ledger.statements.apart(work),
+      Date.now(),
+      ({ done, total }) => {
+        if (performance.now() - reportedAt < 2000) return;
+        reportedAt = performance.now();
+        writeErrorLine(`${done} of ${total} days`);
+      },
+    );
+    writeLine(`Analytics of ${days} days ${days === 1 ? 'was' : 'were'} made again from the ledger.`);
+  } catch (error) {
+    if (error instanceof RebuildIsRunning)
+      throw new CliError('Another process is rebuilding analytics of this ledger: wait for its end.');
+    throw new CliError(`${(error as Error).message}. Days that were made again stay; run the command again.`);
+  } finally {
+    await ledger.close();
+  }
 }

@@ -20,7 +20,7 @@ export class PostgresCopies {
   copy(now: number, limitMs: number): Promise<number> {
     const end = performance.now() + limitMs;
     return this.inConnection(async (connection) => {
-      if (!this.#isPrepared) await prepare(connection);
+      if (!this.#isPrepared) await prepareCopies(connection);
       this.#isPrepared = true;
       const today = Math.floor(now / dayMs);
       const valid = await connection.query<{ day: number }>(validDays(0, today, 'requests'));
@@ -44,7 +44,7 @@ export class PostgresCopies {
   }
 }
 
-async function prepare(connection: WorkConnection): Promise<void> {
+export async function prepareCopies(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${rollupsLock}`);
     const { rows } = await connection.query<{ found: boolean; has_index: boolean }>(
@@ -57,7 +57,7 @@ async function prepare(connection: WorkConnection): Promise<void> {
 }
 
 /** In one transaction. It fails if another node copies the same day at the same time: the day is copied nevertheless. */
-async function copyOne(connection: WorkConnection, day: number, hasPartition: boolean): Promise<void> {
+export async function copyOne(connection: WorkConnection, day: number, hasPartition: boolean): Promise<void> {
   if (!hasPartition)
     await transaction(connection, 'READ COMMITTED', async () => {
       await connection.query(createCopy(day));

@@ -1,5 +1,11 @@
 import { dayMs } from '../buckets.js';
-import { type InConnection, partitionedDays, rollupsLock, transaction } from './postgres-work.js';
+import {
+  type InConnection,
+  partitionedDays,
+  rollupsLock,
+  transaction,
+  type WorkConnection,
+} from './postgres-work.js';
 import { countedDays, validDays } from './valid-days.js';
 
 /**
@@ -33,14 +39,7 @@ export class PostgresCounts {
   count(now: number, limitMs: number): Promise<number> {
     const end = performance.now() + limitMs;
     return this.inConnection(async (connection) => {
-      if (!this.#isPrepared)
-        await transaction(connection, 'READ COMMITTED', async () => {
-          await connection.query(`SELECT ${rollupsLock}`);
-          const { rows } = await connection.query<{ found: boolean }>(
-            `SELECT to_regclass('${countedDays}') IS NOT NULL AS found FROM pg_class LIMIT 1`,
-          );
-          if (rows[0]?.found !== true) await connection.query(createCounts);
-        });
+      if (!this.#isPrepared) await prepareCounts(connection);
       this.#isPrepared = true;
       const today = Math.floor(now / dayMs);
       const { rows } = await connection.query<{ day: number }>(validDays(0, today, 'counts'));
@@ -51,13 +50,27 @@ export class PostgresCounts {
       let counted = 0;
       for (const day of days) {
         if (performance.now() > end) break;
-        // It fails if another node counts the same day at the same time: the day is counted nevertheless.
-        await transaction(connection, 'REPEATABLE READ', async () => {
-          for (const statement of countDay(day)) await connection.query(statement);
-        });
+        await countOne(connection, day);
         counted++;
       }
       return counted;
     });
   }
+}
+
+export async function prepareCounts(connection: WorkConnection): Promise<void> {
+  await transaction(connection, 'READ COMMITTED', async () => {
+    await connection.query(`SELECT ${rollupsLock}`);
+    const { rows } = await connection.query<{ found: boolean }>(
+      `SELECT to_regclass('${countedDays}') IS NOT NULL AS found FROM pg_class LIMIT 1`,
+    );
+    if (rows[0]?.found !== true) await connection.query(createCounts);
+  });
+}
+
+/** It fails if another node counts the same day at the same time: the day is counted nevertheless. */
+export async function countOne(connection: WorkConnection, day: number): Promise<void> {
+  await transaction(connection, 'REPEATABLE READ', async () => {
+    for (const statement of countDay(day)) await connection.query(statement);
+  });
 }

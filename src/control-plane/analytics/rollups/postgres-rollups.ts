@@ -74,7 +74,7 @@ export class PostgresRollups {
 
   #prepared<T>(work: (connection: WorkConnection) => Promise<T>): Promise<T> {
     return this.inConnection(async (connection) => {
-      if (!this.#isPrepared) await prepare(connection);
+      if (!this.#isPrepared) await prepareRollups(connection);
       this.#isPrepared = true;
       return work(connection);
     });
@@ -83,7 +83,7 @@ export class PostgresRollups {
 
 type Found = 'found' | 'has_values' | 'has_weeks' | 'has_index' | 'has_moves';
 
-async function prepare(connection: WorkConnection): Promise<void> {
+export async function prepareRollups(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${rollupsLock}`);
     const { rows } = await connection.query<Readonly<Record<Found, boolean>>>(
@@ -100,20 +100,25 @@ async function prepare(connection: WorkConnection): Promise<void> {
   });
 }
 
-/** All of it or nothing. Another node that makes the same day at the same time has this one fail, and it is done all the same. */
-async function rollUpOne(connection: WorkConnection, day: number): Promise<void> {
+/**
+ * All of it or nothing. Another node that makes the same day at the same time has this one fail, and it is done all the same. `isRebuilt`:
+ * the cells may be wrong.
+ */
+export async function rollUpOne(connection: WorkConnection, day: number, isRebuilt = false): Promise<void> {
   const from = day * dayMs;
   await transaction(connection, 'REPEATABLE READ', async () => {
     await connection.query(`INSERT INTO rolled_days (day, snapshot, at, values_snapshot)
       VALUES (${day}, pg_current_snapshot(), ${Date.now()}, pg_current_snapshot()) ON CONFLICT (day) DO UPDATE
       SET snapshot = excluded.snapshot, at = excluded.at, values_snapshot = excluded.values_snapshot`);
-    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
+    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay. These are the
+    // first of the day, so that cells with the same beginning are not kept by a rebuild.
     await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
       SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
-          SELECT org, workspace, count(*) AS requests FROM exchanges
+          SELECT org, workspace, count(*) AS requests, min("at") AS first_seen FROM exchanges
           WHERE "at" >= ${from} AND "at" < ${from + dayMs} GROUP BY 1, 2) AS found
         ON found.org = rolled.org AND found.workspace IS NOT DISTINCT FROM rolled.workspace
-      WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests`);
+      WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests
+        ${isRebuilt ? 'AND coalesce(found.first_seen > rolled.first_seen, true)' : ''}`);
     const isKept = (
       table: string,
     ): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
