@@ -5,6 +5,7 @@ import { dayMs } from '../src/control-plane/analytics/buckets.js';
 import { PostgresAnalytics } from '../src/control-plane/analytics/postgres.js';
 import type { AnalyticsQuestion } from '../src/control-plane/analytics/question.js';
 import { PostgresCopies } from '../src/control-plane/analytics/rollups/postgres-copies.js';
+import { PostgresCounts } from '../src/control-plane/analytics/rollups/postgres-counts.js';
 import { PostgresRollups } from '../src/control-plane/analytics/rollups/postgres-rollups.js';
 import { openPostgresLedger } from '../src/control-plane/ledger/postgres/ledger.js';
 import { measureBeside } from './analytics-beside.js';
@@ -111,6 +112,11 @@ async function main(): Promise<void> {
   const copied = await copies.copy(end, Number.POSITIVE_INFINITY);
   if (copied > 0)
     console.log(`${copied} days copied in ${((performance.now() - copying) / 1000).toFixed(0)} s`);
+  const counting = performance.now();
+  const counts = new PostgresCounts((work) => ledger.statements.apart(work));
+  const counted = await counts.count(end, Number.POSITIVE_INFINITY);
+  if (counted > 0)
+    console.log(`${counted} days counted in ${((performance.now() - counting) / 1000).toFixed(0)} s`);
   await print(client);
   const analytics = new PostgresAnalytics(ledger.statements);
   const ask = (question: AnalyticsQuestion) => analytics.ask(question);
