@@ -3,6 +3,7 @@ import type { Usage } from '../../../common/core/usage.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
 import type { CanonicalChunk } from '../provider.js';
+import { KeptParts } from '../streams/kept-parts.js';
 import { type Ending, messagesUsage, reasoningOf, stopFields, wantsThinking } from './anthropic-reply.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
 
@@ -56,6 +57,7 @@ export class MessagesStreamWriter implements StreamWriter {
   #blocks = 0;
   #open: 'text' | 'thinking' | ToolCall | null = null;
   readonly #calls = new Map<unknown, ToolCall>();
+  readonly #kept = new KeptParts();
   readonly #waiting: ToolCall[] = [];
   /** Text that came amid a call's arguments. */
   #heldText = '';
@@ -135,6 +137,7 @@ export class MessagesStreamWriter implements StreamWriter {
   #text(text: string): void {
     if (text === '') return;
     if (this.#amidCall()) {
+      this.#kept.text(text.length);
       this.#heldText += text;
       return;
     }
@@ -172,12 +175,14 @@ export class MessagesStreamWriter implements StreamWriter {
     const fn = asObject(delta['function']);
     const text = asString(fn?.['arguments']) ?? '';
     const known = this.#calls.get(index);
+    this.#kept.text(text.length);
     // Some servers give every call the index 0: another id is another call.
     if (known !== undefined && (!delta['id'] || delta['id'] === known.id)) {
       known.add(text);
       if (known.state === 'open') this.#argument(text);
       return;
     }
+    this.#kept.part();
     const call = new ToolCall(delta['id'], fn?.['name']);
     call.add(text);
     this.#calls.set(index, call);

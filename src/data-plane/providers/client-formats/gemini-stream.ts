@@ -3,6 +3,7 @@ import { stringifyJson } from '../../../common/json/json.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { InnerJson } from '../inner-json.js';
 import type { CanonicalChunk } from '../provider.js';
+import { KeptParts } from '../streams/kept-parts.js';
 import { writeEvent } from '../streams/sse.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
 import {
@@ -44,6 +45,7 @@ export class GeminiStreamWriter implements StreamWriter {
   readonly #array: JsonArrayWriter | null;
   readonly #shows: boolean;
   readonly #candidates = new Map<number, Pending>();
+  readonly #kept = new KeptParts();
   #usage: JsonObject = {};
   #model: unknown;
 
@@ -98,6 +100,7 @@ export class GeminiStreamWriter implements StreamWriter {
   #pending(index: number): Pending {
     let pending = this.#candidates.get(index);
     if (pending === undefined) {
+      this.#kept.part();
       pending = {
         calls: [],
         lastCalls: new Map(),
@@ -131,11 +134,13 @@ export class GeminiStreamWriter implements StreamWriter {
       const index = call?.['index'] ?? 0;
       const known = pending.lastCalls.get(index);
       const piece = asString(fn?.['arguments']) ?? '';
+      this.#kept.text(piece.length);
       // Some servers give every call the index 0: another id is another call.
       if (known !== undefined && (!call?.['id'] || call['id'] === known.id)) {
         known.arguments += piece;
         continue;
       }
+      this.#kept.part();
       const begun = { id: call?.['id'], name: fn?.['name'], arguments: piece };
       pending.lastCalls.set(index, begun);
       pending.calls.push(begun);
@@ -147,6 +152,7 @@ export class GeminiStreamWriter implements StreamWriter {
     const blocks = asArray(delta['content_blocks']);
     if (blocks === null) {
       const text = reasoningText(delta);
+      this.#kept.text(text.length);
       pending.thinking += text;
       if (text !== '') parts.push(thoughtPart(text, null));
       return;
@@ -158,7 +164,9 @@ export class GeminiStreamWriter implements StreamWriter {
       }
       if (block?.['type'] === 'redacted_thinking') parts.push(thoughtPart('', sealThinking(block)));
       const text = asString(block?.['thinking']) ?? '';
-      pending.signature += asString(block?.['signature']) ?? '';
+      const signature = asString(block?.['signature']) ?? '';
+      this.#kept.text(text.length + signature.length);
+      pending.signature += signature;
       pending.thinking += text;
       if (text !== '') parts.push(thoughtPart(text, null));
     }

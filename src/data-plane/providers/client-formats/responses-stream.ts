@@ -3,6 +3,7 @@ import { stringifyJson } from '../../../common/json/json.js';
 import { jsonSlices } from '../../../common/json/json-slices.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import type { CanonicalChunk } from '../provider.js';
+import { KeptParts } from '../streams/kept-parts.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
 import { CallItem, type Emit, type Item, MessageItem, ThinkingItem } from './responses-items.js';
 import {
@@ -41,6 +42,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   #message: MessageItem | null = null;
   #thinking: ThinkingItem | null = null;
   readonly #calls = new Map<unknown, CallItem>();
+  readonly #kept = new KeptParts();
   readonly #wanted: ThinkingWanted;
   readonly #emit: Emit = (type, fields) => this.#event(type, fields);
 
@@ -119,11 +121,16 @@ export class ResponsesStreamWriter implements StreamWriter {
     else for (const block of blocks) this.#block(asObject(block));
     const text = asString(delta['content']) ?? '';
     const logprobs = asArray(asObject(choice['logprobs'])?.['content']) ?? [];
+    this.#kept.text(text.length);
+    const before = this.#out.length;
     if (text !== '' || logprobs.length > 0) this.#text(text, logprobs);
     const refusal = asString(delta['refusal']) ?? '';
+    this.#kept.text(refusal.length);
     if (refusal !== '') this.#said().refuse(refusal);
     const annotations = flatAnnotations(delta['annotations']);
     if (annotations.length > 0) this.#said().annotate(annotations);
+    // As objects they take a multiple of their text.
+    if (logprobs.length > 0 || annotations.length > 0) this.#kept.text(2 * (this.#out.length - before));
     for (const call of asArray(delta['tool_calls']) ?? []) this.#call(asObject(call));
   }
 
@@ -140,6 +147,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     const redacted = delta['type'] === 'redacted_thinking';
     const text = asString(delta['thinking']) ?? '';
     const signature = asString(delta['signature']) ?? '';
+    this.#kept.text(text.length + signature.length);
     const { shown, sealed } = this.#wanted;
     if (!(shown || sealed) || (!redacted && text === '' && signature === '')) return;
     this.#thinking ??= this.#open(
@@ -173,11 +181,14 @@ export class ResponsesStreamWriter implements StreamWriter {
       );
       this.#calls.set(key, call);
     }
-    call.add(asString(fn?.['arguments']) ?? '');
+    const text = asString(fn?.['arguments']) ?? '';
+    this.#kept.text(text.length);
+    call.add(text);
   }
 
   #open<T extends Item>(make: (index: number) => T): T {
     this.#closeThinking();
+    this.#kept.part();
     const item = make(this.#items.length);
     this.#items.push(item);
     return item;

@@ -75,6 +75,7 @@ export class AnthropicStream extends ChunkStream {
       const input = asObject(block['input']);
       const given = input !== null && Object.keys(input).length > 0 ? input : null;
       const tool: ToolBlock = { index: answer ? -1 : this.#toolCalls++, answer, input: given, begun: false };
+      this.kept.part();
       this.#tools.set(index, tool);
       if (answer) {
         this.#answeredByTool = true;

@@ -63,6 +63,7 @@ export class BedrockStream extends ChunkStream {
     if (toolUse === null) return noChunks;
     const answer = toolUse['name'] === jsonTool;
     const tool: ToolBlock = { index: answer ? -1 : this.#toolCalls++, answer, begun: false };
+    this.kept.part();
     this.#tools.set(index, tool);
     if (answer) {
       this.#answeredByTool = true;
@@ -104,7 +105,10 @@ export class BedrockStream extends ChunkStream {
   /** A delta in the one spelling that all formats share, before it the kind of its block where that is not sent yet. */
   #looseBlocks(index: unknown, delta: JsonObject): JsonObject[] {
     const first = !this.#started.has(index);
-    this.#started.add(index);
+    if (first) {
+      this.kept.part();
+      this.#started.add(index);
+    }
     if (typeof delta['text'] === 'string') return first ? [{ type: 'text', text: '' }, delta] : [delta];
     const reasoning = asObject(delta['reasoningContent']);
     if (reasoning === null) return [delta];

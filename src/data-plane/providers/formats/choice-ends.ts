@@ -1,7 +1,9 @@
+import { KeptParts } from '../streams/kept-parts.js';
 import { asArray, asObject } from './json-shape.js';
 
 /** Which choices of an OpenAI stream have a finish reason: a stream of which all have is whole, marker or not. */
 export class ChoiceEnds {
+  readonly #kept = new KeptParts();
   readonly #seen = new Set<unknown>();
   readonly #ended = new Set<unknown>();
 
@@ -12,7 +14,10 @@ export class ChoiceEnds {
       if (choice === null) continue;
       const index = choice['index'] ?? 0;
       const reason = choice['finish_reason'];
-      this.#seen.add(index);
+      if (!this.#seen.has(index)) {
+        this.#kept.part();
+        this.#seen.add(index);
+      }
       if (typeof reason === 'string' && reason !== '') this.#ended.add(index);
     }
   }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
 import { parseEventJson } from '../inner-json.js';
 import type { CanonicalChunk, ConversionContext, StreamReader } from '../provider.js';
+import { KeptParts } from '../streams/kept-parts.js';
 import { asObject } from './json-shape.js';
 
 export const noChunks: readonly CanonicalChunk[] = [];
@@ -13,6 +14,7 @@ export abstract class ChunkStream implements StreamReader {
   model: string | null = null;
   usage: Usage = noUsage();
   protected id: string | null = null;
+  protected readonly kept = new KeptParts();
   readonly #created = Math.floor(Date.now() / 1000);
 
   constructor(readonly context: ConversionContext) {}

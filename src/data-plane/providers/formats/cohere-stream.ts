@@ -76,6 +76,7 @@ export class CohereStream extends ChunkStream {
 
   #callStart(at: unknown, given: JsonObject | null): readonly CanonicalChunk[] {
     const call: CohereToolCall = { index: this.#calls.size, begun: false };
+    this.kept.part();
     this.#calls.set(at, call);
     const fn = asObject(given?.['function']);
     const begin = {

@@ -49,7 +49,7 @@ export class GeminiStream extends ChunkStream {
     const chunks: CanonicalChunk[] = [];
     candidates.forEach((value, place) => {
       const candidate = asObject(value);
-      if (candidate !== null) this.#read(candidate, place, chunks);
+      if (candidate !== null && this.#read(candidate, place, chunks)) this.kept.text(data.length);
     });
     return chunks;
   }
@@ -76,12 +76,14 @@ export class GeminiStream extends ChunkStream {
     return [this.chunk(delta, 'content_filter')];
   }
 
-  #read(given: JsonObject, place: number, chunks: CanonicalChunk[]): void {
+  /** Is anything of it kept until the end? */
+  #read(given: JsonObject, place: number, chunks: CanonicalChunk[]): boolean {
     const index = given['index'] === undefined ? place : count(given['index']);
     let candidate = this.#candidates.get(index);
     if (candidate === undefined) {
       const reader = new PartReader(this.id, index);
       candidate = { reader, finish: null, block: -1, blockKind: null, extras: {} };
+      this.kept.part();
       this.#candidates.set(index, candidate);
       chunks.push(this.chunk({ role: 'assistant', content: '' }, null, null, index));
     }
@@ -97,7 +99,9 @@ export class GeminiStream extends ChunkStream {
       (chunks[first]!['choices'] as JsonObject[])[0]!['logprobs'] = probabilities;
     }
     if (given['finishReason'] !== undefined) candidate.finish = given['finishReason'];
-    Object.assign(candidate.extras, extras(given, this.context));
+    const more = extras(given, this.context);
+    Object.assign(candidate.extras, more);
+    return given['finishReason'] !== undefined || Object.keys(more).length > 0;
   }
 
   /** null: no event for this client. */
