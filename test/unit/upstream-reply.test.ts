@@ -222,6 +222,12 @@ describe('a reply of an upstream, byte by byte', () => {
     expect(says('1.0', 'Connection: Keep-Alive')).to.equal(true);
   });
 
+  it('is refused where `Connection` names more headers than a head has', () => {
+    const names = (count: number): string => `connection: ${Array.from({ length: count }, () => 'x').join()}`;
+    expect(read(ok('content-length: 0', names(256))).outcome).to.equal('whole');
+    expect(read(ok('content-length: 0', names(257))).outcome).to.equal('invalid');
+  });
+
   it('closes the connection where HTTP/1.0 comes in chunks', () => {
     const body = `${chunk('hello')}0\r\n\r\n`;
     for (const line of ['Connection: keep-alive', 'x-a: b']) {

@@ -5,6 +5,7 @@ import { connectTimeout, failure, fromConnect, fromTransport } from '../failure.
 import type { ReplyHeadReader } from '../reply/reply-head.js';
 import { ReplyParser } from '../reply/reply-parser.js';
 import type { Destination, Dial } from './connect.js';
+import { mustWait } from './reading-time.js';
 import type { Waiter } from './waiting-line.js';
 
 /** A request in flight, as its connection sees it. */
@@ -180,6 +181,8 @@ export class Connection implements Waiter {
 
   #takeHeld(): void {
     const held = this.#held;
+    if (held !== null && this.#carried?.paused === true) return;
+    if (held !== null && mustWait(held.length)) return this.resume();
     this.#held = null;
     if (held !== null && this.#carried !== null) this.#take(this.#carried, held, held.length);
     if (this.#endHeld) {
@@ -256,12 +259,19 @@ export class Connection implements Waiter {
       this.destroy();
     } else if (carried.paused) {
       // Most readers resume before more bytes arrive, so reading is stopped only now, which takes a system call.
-      this.#held = Buffer.from(bytes.subarray(0, length));
-      this.#stopped = true;
+      this.#hold(bytes, length);
+    } else if (mustWait(length)) {
+      this.#hold(bytes, length);
+      this.resume();
     } else {
       this.#take(carried, bytes, length);
     }
     return !this.#stopped;
+  }
+
+  #hold(bytes: Buffer, length: number): void {
+    this.#held = Buffer.from(bytes.subarray(0, length));
+    this.#stopped = true;
   }
 
   /** What a reader writes of it leaves together. */

@@ -233,7 +233,7 @@ export class ReplyHeadReader {
         return true;
       case 'connection':
         if (value === 'keep-alive') this.#keeps = true;
-        else this.#takeConnection(value.toLowerCase());
+        else return this.#takeConnection(value.toLowerCase());
         return true;
       case 'keep-alive': {
         const seconds = /timeout=\s*(\d{1,9})/i.exec(value)?.[1];
@@ -245,15 +245,18 @@ export class ReplyHeadReader {
     }
   }
 
-  /** Headers that `Connection` names go no further than this connection. */
-  #takeConnection(value: string): void {
-    for (const part of value.split(',')) {
+  /** Headers that `Connection` names go no further than this connection. false: those are more than a head has. */
+  #takeConnection(value: string): boolean {
+    const parts = value.split(',', maxReplyHeaderLines + 1);
+    if (parts.length > maxReplyHeaderLines) return false;
+    for (const part of parts) {
       const name = part.trim();
       if (name === 'close') this.#closes = true;
       else if (name === 'keep-alive') this.#keeps = true;
       else if (this.#named === null) this.#named = [name];
       else this.#named.push(name);
     }
+    return true;
   }
 
   /** Invalidates the kept lines from `first` on. */
