@@ -1,16 +1,41 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import {
+  type Metadata,
   type Server,
   type ServerCredentials,
   ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
   type ServerInterceptor,
   status,
 } from '@grpc/grpc-js';
 import { ConnectionGate } from '../../../common/http/connection-gate.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
+import { HeldBytes, type HeldBytesOptions, type Holder } from './held-bytes.js';
+import { MessageDecoder } from './message-decoder.js';
 
 /** Needs no key and never ends. */
 const healthWatch = '/grpc.health.v1.Health/Watch';
+/** Bytes of a message of a client. */
+export const longestMessage = 4 * 1024 * 1024;
+/** Bytes of requests that are arriving or being answered, and of answers that are not read yet. */
+const mostHeld = { all: 128 * 1024 * 1024, perRequest: 4 * longestMessage };
+
+/** Streams that a connection may begin in one turn of the event loop: more than it may have at a time, since it may reset them. */
+const mostInTurn = 200;
+
+/** Parts of a call of grpc-js, which has no way to limit what incomplete messages take. */
+interface CallOnWire {
+  readonly stream: ServerHttp2Stream;
+  decoder: Pick<MessageDecoder, 'write'>;
+}
+
+const bytesOf = (metadata: Metadata): number => {
+  let bytes = 0;
+  for (const [name, values] of Object.entries(metadata.toHttp2Headers()))
+    bytes += name.length + String(values).length;
+  return bytes;
+};
 
 export interface GrpcListenerOptions {
   readonly host: string;
@@ -20,6 +45,8 @@ export interface GrpcListenerOptions {
   readonly maxConnections: number;
   /** For a connection's first request, and for each request to arrive whole. Milliseconds. */
   readonly requestMs: number;
+  /** Bytes that all streams hold together, and one request. */
+  readonly held?: HeldBytesOptions;
   readonly log: Logger;
 }
 
@@ -29,19 +56,61 @@ export interface GrpcListenerOptions {
  */
 export class GrpcListener {
   readonly #gate: ConnectionGate;
+  readonly #held: HeldBytes;
+  /** Streams of each connection that have begun in this turn. */
+  readonly #begun = new Map<ServerHttp2Session, number>();
   readonly #tcp = createServer({ noDelay: true });
 
   constructor(readonly options: GrpcListenerOptions) {
-    const { maxConnections, requestMs, log } = options;
+    const { maxConnections, requestMs, held = mostHeld, log } = options;
+    this.#held = new HeldBytes(held);
     this.#gate = new ConnectionGate({ listener: 'grpc', maxConnections, firstRequestMs: requestMs, log });
   }
 
-  /** Reports to the gate when a request is complete and when it was answered; ends one that does not arrive in time. */
+  /** Bytes that requests and unread answers hold. */
+  get heldBytes(): number {
+    return this.#held.all;
+  }
+
+  /** Counts what a call holds until its stream is closed. */
+  #hold(call: ServerInterceptingCallInterface, requestStream: boolean): Holder {
+    const wire = call as unknown as CallOnWire;
+    const { stream } = wire;
+    const held = this.#held;
+    if (stream.session !== undefined) this.#began(stream.session);
+    // Not while Node reads the connection.
+    const holder = held.begin(() => setImmediate(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)));
+    wire.decoder = new MessageDecoder({
+      longest: longestMessage,
+      isUnary: !requestStream,
+      take: (bytes) => held.take(holder, bytes),
+      onTinyFrames: () => setImmediate(() => stream.session?.destroy()),
+    });
+    stream.once('close', () => held.end(holder));
+    return holder;
+  }
+
+  /** Closes a connection that begins streams only to reset them: each takes some of the processor. */
+  #began(session: ServerHttp2Session): void {
+    if (this.#begun.size === 0) setImmediate(() => this.#begun.clear());
+    const count = (this.#begun.get(session) ?? 0) + 1;
+    this.#begun.set(session, count);
+    if (count > mostInTurn) session.destroy();
+  }
+
+  /**
+   * Reports to the gate when a request is complete and when it was answered; ends one that does not arrive in time, and limits
+   * what all of them hold.
+   */
   readonly interceptor: ServerInterceptor = ({ path, requestStream }, call) => {
     // Streams that a caller without a key keeps open do not protect their connection.
     const isCounted = path !== healthWatch && !requestStream;
     const peer = call.getPeer();
     const gate = this.#gate;
+    const held = this.#held;
+    const holder = this.#hold(call, requestStream);
+    /** Of the message that was sent last: a stream sends the next one once that was taken. */
+    let sentBytes = 0;
     let hasArrived = false;
     let isRunning = false;
     const late = setTimeout(() => {
@@ -58,6 +127,7 @@ export class GrpcListener {
     const arrived = (): void => {
       if (hasArrived) return;
       hasArrived = true;
+      holder.isWaiting = requestStream;
       clearTimeout(late);
       gate.requestBegan(peer);
       isRunning = true;
@@ -66,6 +136,10 @@ export class GrpcListener {
     const intercepting = new ServerInterceptingCall(call, {
       start: (next) =>
         next({
+          onReceiveMetadata(metadata, receive) {
+            held.hold(holder, bytesOf(metadata));
+            receive(metadata);
+          },
           onReceiveMessage(message, receive) {
             if (requestStream) arrived();
             receive(message);
@@ -76,8 +150,16 @@ export class GrpcListener {
           },
           onCancel: end,
         }),
+      sendMessage(message, next) {
+        const { length } = message as Buffer;
+        holder.isWaiting = true;
+        held.hold(holder, length - sentBytes);
+        sentBytes = length;
+        next(message);
+      },
       sendStatus(sent, next) {
         end();
+        holder.isWaiting = true;
         next(sent);
       },
     });

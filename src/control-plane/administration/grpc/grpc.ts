@@ -19,14 +19,14 @@ import { oneKey } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
 import { checkedMask, maskOfPresent } from '../audit/mask.js';
-import { GrpcListener } from './grpc-listener.js';
+import { GrpcListener, longestMessage } from './grpc-listener.js';
 import { refusalOf } from './grpc-refusal.js';
 import { addHealth } from './health.js';
 import { messageWire } from './message-bytes.js';
 
 const minute = 60_000;
 const limits = {
-  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.max_receive_message_length': longestMessage,
   'grpc.max_concurrent_streams': 100,
   'grpc.max_connection_age_ms': 30 * minute,
   'grpc.max_connection_age_grace_ms': minute,
