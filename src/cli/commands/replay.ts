@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import * as yaml from 'yaml';
 import { parseAllDocuments } from 'yaml';
 import type { Replay } from '../../client/index.js';
+import { yamlProblem } from '../../common/text/yaml-text.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from '../input/file-input.js';
 import { writeJson, writeLine } from '../output/output.js';
@@ -44,11 +46,29 @@ export function register(program: Command, context: SessionContext): void {
   });
 }
 
+/** Objects and lists in each other: more than a config may have. */
+const deepestDraft = 100;
+/** Characters of a draft whose names are compared: that takes time that grows with the square of their number. */
+const longestChecked = 512 * 1024;
+
+function valueIn(document: { toJS(): unknown } | undefined): unknown {
+  try {
+    return document?.toJS();
+  } catch (error) {
+    // An alias has no target, or expands to too many values.
+    throw new CliError(`--config: ${(error as Error).message}: write the values out.`, 2);
+  }
+}
+
 /** A draft may be the config itself, or a document with it. */
 function configIn(file: string): unknown {
-  const documents = parseAllDocuments(readInput(file.replace(/^@/, ''))).filter(
-    ({ contents, errors }) => contents !== null || errors.length > 0,
-  );
+  const text = readInput(file.replace(/^@/, ''));
+  const problem = yamlProblem(text, yaml, deepestDraft);
+  if (problem !== null) throw new CliError(`--config ${problem}.`, 2);
+  const documents = parseAllDocuments(text, {
+    uniqueKeys: text.length < longestChecked,
+    logLevel: 'error',
+  }).filter(({ contents, errors }) => contents !== null || errors.length > 0);
   const [error] = documents.flatMap(({ errors }) => errors);
   if (error !== undefined) throw new CliError(`--config: ${error.message.split('\n')[0]}`, 2);
   if (documents.length > 1)
@@ -56,7 +76,7 @@ function configIn(file: string): unknown {
       `--config has ${documents.length} documents: give a file that holds the one draft alone.`,
       2,
     );
-  const found: unknown = documents[0]?.toJS();
+  const found = valueIn(documents[0]);
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new CliError('--config must contain a config: an object.', 2);
   const { kind, spec } = found as { kind?: unknown; spec?: { config?: unknown } };

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import * as yaml from 'yaml';
 import {
   type Document,
   isAlias,
@@ -9,9 +10,13 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  visit,
   type YAMLSeq,
 } from 'yaml';
+import { isDeeperThan } from '../../common/json/depth.js';
+import { yamlProblem } from '../../common/text/yaml-text.js';
 import { CliError } from '../cli-error.js';
+import { readInput } from './file-input.js';
 
 /** A document of configuration, and where it was read. */
 export interface SourceDocument {
@@ -38,8 +43,12 @@ function filesIn(folder: string, root: string): string[] {
     if (name.startsWith('.')) continue;
     const path = join(folder, name);
     if (lstatSync(path).isSymbolicLink()) checkLink(path, root);
-    if (statSync(path).isDirectory()) files.push(...filesIn(path, root));
-    else if (extension.test(name)) files.push(path);
+    const stats = statSync(path);
+    if (stats.isDirectory()) files.push(...filesIn(path, root));
+    else if (!extension.test(name)) continue;
+    else if (stats.isFile()) files.push(path);
+    else
+      throw new CliError(`${path} is no file of documents, but a pipe, a socket or a device: remove it.`, 2);
   }
   return files;
 }
@@ -64,12 +73,9 @@ function checkLink(path: string, root: string): void {
 
 function textsOf(path: string): (readonly [file: string, text: string])[] {
   try {
-    if (path === '-') return [['standard input', readFileSync(0, 'utf8')]];
+    if (path === '-') return [['standard input', readInput('-', largestFile, 2)]];
     const files = statSync(path).isDirectory() ? filesIn(path, realpathSync(path)) : [path];
-    return files.map((file) => {
-      if (statSync(file).size > largestFile) throw new CliError(`${file} is larger than 16 MB.`, 2);
-      return [file, readFileSync(file, 'utf8')] as const;
-    });
+    return files.map((file) => [file, readInput(file, largestFile, 2)] as const);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`, 2);
@@ -101,16 +107,59 @@ function offsetOf(root: Node | null, path: string): number {
   return at;
 }
 
+/** Objects and lists in each other: more than the gateway takes. */
+const maxDepth = 100;
+/** Faults of one file that are reported: those after them often follow from these. */
+const mostFaults = 100;
+
+/** Names that a mapping has twice. The parser's own check takes time that grows with their square. */
+function repeatedKeys(document: Document.Parsed): Node[] {
+  const repeated: Node[] = [];
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key) || key.value === '<<') continue;
+        if (seen.has(key.value)) repeated.push(key as Node);
+        seen.add(key.value);
+      }
+    },
+  });
+  return repeated;
+}
+
+/** Its value, or what is wrong with it. */
+function readValue(root: Node, document: Document.Parsed): { readonly json: unknown } | string {
+  let json: unknown;
+  try {
+    json = root.toJS(document);
+  } catch (error) {
+    // An alias has no target, or expands to too many values.
+    return `${(error as Error).message.replace(/\.$/, '')}: write the values out.`;
+  }
+  return isDeeperThan(json, maxDepth) ? `is nested more than ${maxDepth} levels deep.` : { json };
+}
+
 function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceDocument[] {
+  const problem = yamlProblem(text, yaml, maxDepth);
+  if (problem !== null) throw new CliError(`${file} ${problem}.`, 2);
   const lines = new LineCounter();
   const placeAt = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const parsed = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, merge: true });
+  const parsed = parseAllDocuments(text, {
+    lineCounter: lines,
+    uniqueKeys: false,
+    merge: true,
+    logLevel: 'error',
+  });
   const found: SourceDocument[] = [];
   for (const document of parsed as readonly Document.Parsed[]) {
-    for (const { pos, message } of document.errors)
+    if (faults.length >= mostFaults) break;
+    for (const key of repeatedKeys(document).slice(0, mostFaults))
+      faults.push({ place: placeAt(key.range?.[0] ?? 0), problem: 'Map keys must be unique.' });
+    for (const { pos, message } of document.errors.slice(0, mostFaults))
       faults.push({
         place: placeAt(pos[0]),
         problem: `${message.split('\n')[0]?.replace(/ at line .*$/, '')}.`,
@@ -120,7 +169,12 @@ function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceD
       ? ((document.contents as YAMLSeq).items as Node[])
       : [document.contents as Node];
     for (const root of roots) {
-      const json: unknown = root.toJS(document);
+      const value = readValue(root, document);
+      if (typeof value === 'string') {
+        faults.push({ place: placeAt(root.range?.[0] ?? 0), problem: value });
+        continue;
+      }
+      const { json } = value;
       if (json === null) continue;
       if (typeof json !== 'object' || Array.isArray(json)) {
         faults.push({

@@ -1,13 +1,17 @@
-import { readFileSync } from 'node:fs';
+import { readBounded, UnreadableFile } from '../../common/text/bounded-file.js';
 import { CliError } from '../cli-error.js';
 
+/** No value and no file that the gateway takes is longer. */
+const largestFile = 32 * 1024 * 1024;
+
 /** The text of a file; `-` is standard input. */
-export function readInput(file: string): string {
+export function readInput(file: string, mostBytes = largestFile, exitCode?: number): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readBounded(file === '-' ? 0 : file, mostBytes);
   } catch (error) {
     const name = file === '-' ? 'standard input' : file;
-    throw new CliError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    if (error instanceof UnreadableFile) throw new CliError(`${name} ${error.message}.`, exitCode);
+    throw new CliError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`, exitCode);
   }
 }
 

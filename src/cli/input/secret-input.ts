@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CliError } from '../cli-error.js';
 import { printable } from '../output/output.js';
+import { readInput } from './file-input.js';
+
+/** Bytes. */
+const longestSecret = 1024 * 1024;
 
 /** Asks on the terminal without showing what is typed. */
 function ask(question: string): Promise<string> {
@@ -25,10 +28,5 @@ function ask(question: string): Promise<string> {
 /** A secret from a file (`-`: standard input), else from standard input, else asked for. Never from the command line. */
 export async function readSecret(file: string | undefined, question: string): Promise<string> {
   if (file === undefined && process.stdin.isTTY) return ask(question);
-  try {
-    return readFileSync(file === undefined || file === '-' ? 0 : file, 'utf8').trim();
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new CliError(`${file ?? 'standard input'} cannot be read (${code}).`);
-  }
+  return readInput(file ?? '-', longestSecret).trim();
 }

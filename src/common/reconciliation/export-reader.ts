@@ -3,6 +3,10 @@ import { dayOf, type ExportKind, flat, shapeOf, type UsageLine } from './usage-l
 
 /** Characters of a JSON file that is not a value a line. */
 const maxWhole = 64 * 1024 * 1024;
+/** Characters before the first record. */
+const maxBlank = 1_000_000;
+/** Lists and objects in each other; an export has five levels of them. */
+const maxDepth = 32;
 
 type Json = Readonly<Record<string, unknown>>;
 type ReadLine = ReturnType<typeof shapeOf>;
@@ -15,7 +19,9 @@ export class ExportReader {
   #isJson = false;
   /** Is the JSON one value over several lines? */
   #isWhole = false;
-  #rest = '';
+  /** The beginning of a line, as it came: joined again and again, a long one would take minutes. */
+  #pieces: string[] = [];
+  #length = 0;
   /** The line that was read last. */
   lines = 0;
 
@@ -24,13 +30,15 @@ export class ExportReader {
   /** Lines that are complete with this text. Throws an Error that names the line and what is wrong with it. */
   *read(text: string): Generator<UsageLine> {
     if (this.#csv === null && !this.#isJson) {
-      this.#rest += text;
-      const first = /[^\s\uFEFF]/.exec(this.#rest)?.[0];
-      if (first === undefined) return;
+      const first = /[^\s\uFEFF]/.exec(text)?.[0];
+      this.#keep(text);
+      if (first === undefined) {
+        if (this.#length > maxBlank) throw new Error(`begins with more than ${maxBlank} blanks`);
+        return;
+      }
       this.#isJson = first === '{' || first === '[';
       if (!this.#isJson) this.#csv = new CsvReader();
-      text = this.#rest;
-      this.#rest = '';
+      text = this.#rest();
     }
     if (this.#csv !== null) for (const record of this.#csv.read(text)) yield* this.#record(record);
     else yield* this.#json(text);
@@ -39,8 +47,22 @@ export class ExportReader {
   *end(): Generator<UsageLine> {
     const last = this.#csv?.end() ?? null;
     if (last !== null) yield* this.#record(last);
-    if (this.#isJson && this.#rest.trim() !== '') yield* this.#value(this.#rest);
+    const rest = this.#isJson ? this.#rest() : '';
+    if (rest.trim() !== '') yield* this.#value(rest);
     if (this.lines === 0 && this.#columns === null) throw new Error('is empty');
+  }
+
+  #keep(text: string): void {
+    this.#pieces.push(text);
+    this.#length += text.length;
+  }
+
+  /** What was kept; from now on nothing is. */
+  #rest(): string {
+    const text = this.#pieces.join('');
+    this.#pieces = [];
+    this.#length = 0;
+    return text;
   }
 
   #failed(error: unknown): Error {
@@ -70,24 +92,22 @@ export class ExportReader {
   }
 
   *#json(text: string): Generator<UsageLine> {
-    this.#rest += text;
-    if (this.#isWhole) return this.#checkSize();
-    for (;;) {
-      const end = this.#rest.indexOf('\n');
+    let at = 0;
+    while (!this.#isWhole) {
+      const end = text.indexOf('\n', at);
       if (end === -1) break;
-      const line = this.#rest.slice(0, end);
-      if (this.lines === 0 && !isJson(line)) {
-        this.#isWhole = true;
-        break;
-      }
-      this.#rest = this.#rest.slice(end + 1);
-      if (line.trim() !== '') yield* this.#value(line);
+      const line = this.#rest() + text.slice(at, end);
+      at = end + 1;
+      this.#isWhole = this.lines === 0 && line.trim() !== '' && !isJson(line);
+      if (this.#isWhole) this.#keep(`${line}\n`);
+      else if (line.trim() !== '') yield* this.#value(line);
     }
+    this.#keep(text.slice(at));
     this.#checkSize();
   }
 
   #checkSize(): void {
-    if (this.#rest.length > maxWhole)
+    if (this.#length > maxWhole)
       throw new Error(`is one JSON value of more than ${maxWhole} characters: write a value on each line`);
   }
 
@@ -103,22 +123,23 @@ export class ExportReader {
   }
 
   /** A list, a page of buckets, a bucket of lines, or a line. */
-  *#items(value: unknown, day: string | null): Generator<UsageLine> {
+  *#items(value: unknown, day: string | null, depth = 0): Generator<UsageLine> {
+    if (depth > maxDepth) throw new Error(`line ${this.lines} is nested more than ${maxDepth} levels deep`);
     if (Array.isArray(value)) {
-      for (const item of value) yield* this.#items(item, day);
+      for (const item of value) yield* this.#items(item, day, depth + 1);
       return;
     }
     if (typeof value !== 'object' || value === null) throw new Error(`line ${this.lines} is no object`);
     const { data, results } = value as Json;
     if (Array.isArray(data)) {
-      yield* this.#items(data, day);
+      yield* this.#items(data, day, depth + 1);
       return;
     }
     let line: UsageLine | null;
     try {
       if (Array.isArray(results)) {
         const start = (value as Json)['start_time'] ?? (value as Json)['starting_at'];
-        yield* this.#items(results, start === undefined ? day : dayOf(String(start)));
+        yield* this.#items(results, start === undefined ? day : dayOf(String(start)), depth + 1);
         return;
       }
       const fields = flat(value as Json);

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isDeeperThan } from '../json/depth.js';
+import { readBounded, UnreadableFile } from '../text/bounded-file.js';
+import { yamlProblem } from '../text/yaml-text.js';
 
-/** Of a file of settings, in UTF-16 units. */
-const maxFileLength = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 /** Objects and lists in each other. Settings need a tenth of it; options of plugins may need more. */
 export const maxDepth = 100;
 
@@ -17,19 +17,20 @@ const oneLine = (error: unknown): string =>
 export function readYaml(file: string, shown: string, problems: string[]): Readonly<Record<string, unknown>> {
   let source: string;
   try {
-    source = readFileSync(file, 'utf8');
+    source = readBounded(file, maxFileBytes);
   } catch (error) {
-    problems.push(`${shown}: cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-    return {};
-  }
-  if (source.length > maxFileLength) {
-    problems.push(`${shown}: is longer than 1 MiB, the most that a file of settings may have.`);
+    const why =
+      error instanceof UnreadableFile
+        ? `${error.message}. A file of settings has 1 MiB at most.`
+        : `cannot be read (${(error as NodeJS.ErrnoException).code}).`;
+    problems.push(`${shown}: ${why}`);
     return {};
   }
   // Loaded here because it costs 30 ms of start-up that most starts, having no file, need not pay.
-  const yaml = createRequire(import.meta.url)('yaml') as Yaml;
-  if (isTextTooDeep(source, yaml)) {
-    problems.push(tooDeep(shown));
+  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  const problem = yamlProblem(source, yaml, maxDepth);
+  if (problem !== null) {
+    problems.push(`${shown}: ${problem}, which no setting needs.`);
     return {};
   }
   let value: unknown;
@@ -55,20 +56,4 @@ export function readYaml(file: string, shown: string, problems: string[]): Reado
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
   problems.push(`${shown}: must be a mapping of settings, as in port: 8787.`);
   return {};
-}
-
-type Yaml = typeof import('yaml');
-
-/**
- * Checked before the text is converted to values: the converter is recursive, and V8 ends the process where a regular
- * expression finds no stack left. The parser of the syntax alone is not recursive.
- */
-function isTextTooDeep(source: string, { Lexer, Parser }: Yaml): boolean {
-  const parser = new Parser();
-  for (const lexeme of new Lexer().lex(source)) {
-    for (const _ of parser.next(lexeme));
-    // Above the levels are the document and the value that is read.
-    if (parser.stack.length > maxDepth + 2) return true;
-  }
-  return false;
 }

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { ErrorObject } from 'ajv';
 import { lazyAjv } from '../json/ajv.js';
 import { isDeeperThan } from '../json/depth.js';
+import { readBounded, UnreadableFile } from '../text/bounded-file.js';
 import { nearest } from '../text/nearest.js';
 import { fitsPlainly } from './plain-schema.js';
 import type { SettingKind } from './settings-kinds.js';
@@ -26,6 +27,9 @@ export interface SettingRow {
   /** Given by file or variable, never as a flag: its flag takes the path of a file. */
   readonly secret: boolean;
 }
+
+/** Of a file that holds one value. */
+const mostFileBytes = 1024 * 1024;
 
 const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const settingOf = (key: string): Setting<unknown, unknown> => allSettings.get(key)!;
@@ -228,10 +232,11 @@ function readSecret(
 ): void {
   try {
     const path = resolve(base, file);
-    const value = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    const value = readBounded(path, mostFileBytes).replace(/\r?\n$/, '');
     layer.set(row.key, { value, origin, base, file: path });
   } catch (error) {
-    problems.push(`${origin}: cannot read ${file} (${codeOf(error)}).`);
+    const why = error instanceof UnreadableFile ? `it ${error.message}` : codeOf(error);
+    problems.push(`${origin}: cannot read ${file} (${why}).`);
   }
 }
 

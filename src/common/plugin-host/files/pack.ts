@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import { nearest } from '../../text/nearest.js';
 import { readModule, type StaticImport } from './module-syntax.js';
@@ -32,6 +32,14 @@ export interface Pack {
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts'];
 const maxFiles = 200;
 const maxBytes = 8 * 1024 * 1024;
+const tooLarge = `A plugin has at most ${maxFiles} files of together ${maxBytes} bytes.`;
+
+async function textOf(path: string): Promise<string> {
+  const stats = await stat(path);
+  if (!stats.isFile()) throw new Error(`${path} is no file.`);
+  if (stats.size > maxBytes) throw new Error(tooLarge);
+  return readFile(path, 'utf8');
+}
 
 /** The file of a plugin: `<name>.js`, or `<name>/index.js`, or with the extensions of modules and of TypeScript. */
 export function pluginFile(directory: string, name: string): string {
@@ -63,16 +71,11 @@ export async function packPlugin(entry: string): Promise<Pack> {
         `Files of a plugin cannot import each other: ${[...from, path].join(' → ')}.`,
       );
     if (files.has(path)) return;
-    const text = await readFile(path, 'utf8').catch((error: Error) => {
+    const text = await textOf(path).catch((error: Error) => {
       throw new FileFault(from.at(-1) ?? path, null, error.message);
     });
     bytes += Buffer.byteLength(text);
-    if (files.size >= maxFiles || bytes > maxBytes)
-      throw new FileFault(
-        path,
-        null,
-        `A plugin has at most ${maxFiles} files of together ${maxBytes} bytes.`,
-      );
+    if (files.size >= maxFiles || bytes > maxBytes) throw new FileFault(path, null, tooLarge);
     hash.update(`${path}\0${text}\0`);
     const packed = await packFile(path, text);
     for (const next of Object.values(packed.own)) await add(next, [...from, path]);

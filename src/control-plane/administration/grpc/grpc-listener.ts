@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import {
   type Metadata,
@@ -58,7 +58,7 @@ export class GrpcListener {
   readonly #gate: ConnectionGate;
   readonly #held: HeldBytes;
   /** Streams of each connection that have begun in this turn. */
-  readonly #begun = new Map<ServerHttp2Session, number>();
+  readonly #begun = new Map<Http2Session, number>();
   readonly #tcp = createServer({ noDelay: true });
 
   constructor(readonly options: GrpcListenerOptions) {
@@ -91,7 +91,7 @@ export class GrpcListener {
   }
 
   /** Closes a connection that begins streams only to reset them: each takes some of the processor. */
-  #began(session: ServerHttp2Session): void {
+  #began(session: Http2Session): void {
     if (this.#begun.size === 0) setImmediate(() => this.#begun.clear());
     const count = (this.#begun.get(session) ?? 0) + 1;
     this.#begun.set(session, count);

@@ -1,0 +1,59 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+const pieceBytes = 64 * 1024;
+/** A named pipe that no program writes to for this long is not read. Milliseconds. */
+const writerMs = 5000;
+const pauseMs = 10;
+
+/** A file that is longer than its reader accepts, or a pipe that nothing writes to. */
+export class UnreadableFile extends Error {
+  override readonly name = 'UnreadableFile';
+}
+
+/**
+ * The text of a file or of a descriptor, of so many bytes at most: a device may be endless, whatever size it shows. Throws an
+ * UnreadableFile whose message follows the file's name, or an error of the system.
+ */
+export function readBounded(file: string | number, mostBytes: number): string {
+  // Opening a named pipe would wait for its writer forever.
+  const opened = typeof file === 'string' ? openSync(file, constants.O_RDONLY | constants.O_NONBLOCK) : null;
+  const descriptor = opened ?? (file as number);
+  try {
+    const isPipe = fstatSync(descriptor).isFIFO();
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const until = performance.now() + writerMs;
+    for (;;) {
+      const piece = Buffer.allocUnsafe(pieceBytes);
+      const read = readOnce(descriptor, piece);
+      if (read > 0) {
+        pieces.push(piece.subarray(0, read));
+        length += read;
+        if (length > mostBytes) throw new UnreadableFile(`is longer than ${mostBytes} bytes`);
+      } else if (read === 0) {
+        if (opened === null || !isPipe || length > 0) break;
+        if (performance.now() > until) throw new UnreadableFile('is a pipe that no program writes to');
+        wait();
+      } else wait();
+    }
+    return Buffer.concat(pieces).toString('utf8');
+  } finally {
+    if (opened !== null) closeSync(opened);
+  }
+}
+
+/** -1: nothing has arrived yet. */
+function readOnce(descriptor: number, piece: Buffer): number {
+  try {
+    return readSync(descriptor, piece, 0, piece.length, null);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EAGAIN') return -1;
+    if (code === 'EOF') return 0;
+    throw error;
+  }
+}
+
+function wait(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+}
