@@ -19,8 +19,31 @@ export class BadText extends Error {
   override readonly name = 'BadText';
 }
 
-/** Refuses text that is not UTF-8: protobufjs would put U+FFFD in place of what it cannot read. */
+/** A message with more values than it may have. */
+export class TooMany extends Error {
+  override readonly name = 'TooMany';
+}
+
+/** Tags and lengths of an entry of a Struct, which has the most of them for a value. */
+const readsForValue = 7;
+
+/**
+ * Refuses text that is not UTF-8, for which protobufjs would put U+FFFD, and messages of too many values: what it takes to read
+ * one depends on their number, and hardly on the bytes.
+ */
 class TextReader extends protobuf.BufferReader {
+  #left: number;
+
+  constructor(bytes: Buffer, mostValues: number) {
+    super(bytes);
+    this.#left = mostValues * readsForValue;
+  }
+
+  override uint32(): number {
+    if (--this.#left < 0) throw new TooMany();
+    return super.uint32();
+  }
+
   override string(): string {
     const bytes = this.bytes();
     if (!isUtf8(bytes)) throw new BadText();
@@ -118,11 +141,11 @@ function toMessage(shape: Shape, object: Message): Message {
 }
 
 /**
- * From the wire. Throws where the bytes are no such message, for text that is not UTF-8, a time out of range and JSON
+ * From the wire, with so many values at most. Throws where the bytes are no such message, for text that is not UTF-8, a time out of range and JSON
  * too deep.
  */
-export function decode(shape: Shape, bytes: Uint8Array): Message {
-  const reader = new TextReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+export function decode(shape: Shape, bytes: Uint8Array, mostValues = Number.POSITIVE_INFINITY): Message {
+  const reader = new TextReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), mostValues);
   return fromMessage(shape, shape.type.decode(reader) as unknown as Message);
 }
 

@@ -9,7 +9,7 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { BadText, BadTime, decode, type Message } from '../../../../proto/codec.js';
+import { BadText, BadTime, decode, type Message, TooMany } from '../../../../proto/codec.js';
 import { TooDeep } from '../../../../proto/json.js';
 import { type AdminMethod, adminPackage, adminTree } from '../../../../proto/tree.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
@@ -19,6 +19,7 @@ import { oneKey } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
 import { checkedMask, maskOfPresent } from '../audit/mask.js';
+import { mostValuesOf } from '../shape/values.js';
 import { GrpcListener, longestMessage } from './grpc-listener.js';
 import { refusalOf } from './grpc-refusal.js';
 import { addHealth } from './health.js';
@@ -99,14 +100,18 @@ function checkMetadata(metadata: Metadata): void {
 }
 
 /** The request in memory. An update without a mask means the fields that are there. */
-export function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Message {
+export function readRequest(method: AdminMethod, bytes: Buffer): Message {
+  const { request: shape } = method;
+  const most = mostValuesOf(method);
   let message: Message;
   try {
-    message = decode(shape, bytes);
+    message = decode(shape, bytes, most);
   } catch (error) {
     if (error instanceof BadTime)
       throw new AdminError('AB01', 'A time must lie between the years 1 and 9999.');
     if (error instanceof BadText) throw new AdminError('AB01', 'Text in the request is not valid UTF-8.');
+    if (error instanceof TooMany)
+      throw new AdminError('AB01', `The request has more than ${most} names and values.`);
     if (error instanceof TooDeep) throw new AdminError('AB01', 'The request is nested too deeply.');
     throw new AdminError('AB01', `The request is not a ${shape.name}.`);
   }

@@ -5,6 +5,7 @@ import { scanJson } from '../../../common/json/json-scan.js';
 import { AdminError } from '../admin-error.js';
 import { checkedMask, maskOfJson } from '../audit/mask.js';
 import { empty, fieldOf, put, readField, readGiven } from '../shape/json.js';
+import { mostValuesOf } from '../shape/values.js';
 import { type RestRequest, valuesOf } from './request.js';
 
 /**
@@ -67,9 +68,9 @@ function bindQuery(shape: Shape, query: string, message: Record<string, unknown>
 }
 
 /** An object of 150,000 members took 0.5 s to parse and to check. */
-const bodyCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY, maxMembers: 10_000 };
+const bodyCaps = { maxDepth: 1000, maxMembers: 10_000 };
 
-function bodyOf({ headers, body }: RestRequest): unknown {
+function bodyOf({ headers, body }: RestRequest, maxTokens: number): unknown {
   const [type = 'application/json'] = valuesOf(headers, 'content-type');
   const [media = '', ...parameters] = type
     .toLowerCase()
@@ -84,7 +85,7 @@ function bodyOf({ headers, body }: RestRequest): unknown {
   if (body.length === 0) return undefined;
   if (!/^application\/(?:[a-z0-9.-]+\+)?json$/.test(media) || (charset ?? 'utf-8') !== 'utf-8')
     throw AdminError.http(415, 'The body must be application/json in UTF-8.');
-  const { problem } = scanJson(body, bodyCaps);
+  const { problem } = scanJson(body, { ...bodyCaps, maxTokens });
   if (problem !== null) throw new AdminError('AB01', `The body cannot be read: it ${problem}.`);
   let text: string;
   try {
@@ -135,7 +136,7 @@ export function bind(
   const shape = method.request;
   const raw = rawField(method, binding);
   if (raw !== null) return { ...empty(shape), [raw]: rawBody(request) };
-  const json = bodyOf(request);
+  const json = bodyOf(request, mostValuesOf(method));
   // Some clients send a body with every DELETE; its fields must still be those of the method.
   if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');
   const given = json === undefined ? {} : readGiven(shape, wholeBody(shape, binding, json));

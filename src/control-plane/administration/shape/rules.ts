@@ -52,10 +52,25 @@ function checkUri(text: string, path: string): void {
     refuse(path, 'must have no user, query or fragment.');
 }
 
+/** Characters of texts without a limit in their proto file: ids, filters and the like. Only whole files may be longer. */
+const longestText = 65_536;
+const mostOf = ({ name, rules }: FieldShape): number =>
+  rules.max_len ?? (name === 'file' ? Number.POSITIVE_INFINITY : longestText);
+
+/** Before anything else looks at a text: a long one must not take the time that all the other rules need. */
+function checkLengths(field: FieldShape, value: unknown, path: string): void {
+  if (field.kind !== 'string') return;
+  const most = mostOf(field);
+  const texts = field.list || field.map ? Object.values(value as object) : [value];
+  for (const text of texts as string[])
+    if (text.length > 2 * most) refuse(path, `must be at most ${charactersOf(most)} long.`);
+}
+
 function checkString(text: string, rules: Rules, path: string): void {
   if (rules.in !== undefined && !rules.in.split(' ').includes(text))
     refuse(path, `must be one of ${words(rules.in)}.`);
-  const length = [...text.trim()].length;
+  const isCounted = rules.min_len !== undefined || rules.max_len !== undefined;
+  const length = isCounted ? [...text.trim()].length : 0;
   if (length < (rules.min_len ?? 0)) refuse(path, `must be at least ${charactersOf(rules.min_len!)} long.`);
   if (length > (rules.max_len ?? Number.POSITIVE_INFINITY))
     refuse(path, `must be at most ${charactersOf(rules.max_len!)} long.`);
@@ -135,6 +150,7 @@ function checkCount(count: number, { min_items, max_items }: Rules, path: string
 
 function checkField(field: FieldShape, value: unknown, path: string, faults: Fault[]): void {
   const { rules } = field;
+  if (value !== undefined && value !== null) checkLengths(field, value, path);
   if (isNothing(field, value)) {
     if (rules.required === true) refuse(path, 'is required.');
     return;

@@ -68,9 +68,32 @@ const { Request } = protobuf.Root.fromJSON({
   },
 }).nested as { readonly Request: protobuf.Type };
 
-/** The request as its JSON would be read, but with ids as bytes and times as numbers. Throws where it is none. */
-export function decodedRequest(bytes: Uint8Array): unknown {
-  return Request.toObject(Request.decode(bytes), { longs: Number, arrays: true });
+/** A request with more fields than it may have. */
+export class TooManyFields extends Error {
+  override readonly name = 'TooManyFields';
+}
+
+/** Counts tags and lengths: what it takes to read a request depends on them, and hardly on its bytes. */
+class CountingReader extends protobuf.BufferReader {
+  #left: number;
+
+  constructor(bytes: Buffer, most: number) {
+    super(bytes);
+    this.#left = most;
+  }
+
+  override uint32(): number {
+    if (--this.#left < 0) throw new TooManyFields();
+    return super.uint32();
+  }
+}
+
+/**
+ * The request as its JSON would be read, but with ids as bytes and times as numbers. Throws where it is none, or has more than so
+ * many tags and lengths.
+ */
+export function decodedRequest(bytes: Buffer, most = Number.POSITIVE_INFINITY): unknown {
+  return Request.toObject(Request.decode(new CountingReader(bytes, most)), { longs: Number, arrays: true });
 }
 
 /** `ExportTraceServiceResponse`; nothing rejected: empty. */

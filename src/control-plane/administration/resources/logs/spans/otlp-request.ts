@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { scanJson } from '../../../../../common/json/json-scan.js';
 import { AdminError } from '../../../admin-error.js';
-import { decodedRequest } from './otlp-proto.js';
+import { decodedRequest, TooManyFields } from './otlp-proto.js';
 
 /** A span as OTLP has it, with what the gateway reads of it. */
 export interface OtlpSpan {
@@ -27,8 +29,13 @@ export type Attributes = ReadonlyMap<string, unknown>;
 
 /** Bytes of a request, uncompressed. */
 const longestRequest = 8 * 1024 * 1024;
+/** Names and values of a request in JSON; half of the tags and lengths of one in protobuf. */
+const mostValues = 200_000;
+const caps = { maxDepth: 64, maxTokens: mostValues, maxMembers: 10_000 };
 /** Spans of a request, whatever they are about. */
 const mostSpans = 20_000;
+/** Spans that are read before other work of the process has its turn. */
+const turnSpans = 100;
 /** Attributes of a span, a resource or an event; lists and objects in a value. */
 const mostAttributes = 512;
 const deepestValue = 16;
@@ -61,6 +68,7 @@ export async function readSpans(data: Uint8Array, encoding: OtlpEncoding): Promi
       for (const [k, span] of listOf(scopeSpans, 'spans', inner).entries()) {
         if (spans.length === mostSpans)
           throw AdminError.http(413, `A request may have at most ${mostSpans} spans: send them in several.`);
+        if (spans.length % turnSpans === turnSpans - 1) await nextTurn();
         spans.push(spanOf(span, `${inner}.spans[${k}]`, scope, resource));
       }
     }
@@ -80,7 +88,13 @@ async function uncompressed(bytes: Buffer): Promise<Buffer> {
   }
 }
 
+const tooMany = (): AdminError =>
+  AdminError.http(413, `The body has more than ${mostValues} names and values: send the spans in several.`);
+
 function parsed(bytes: Buffer): unknown {
+  const { problem, tokens } = scanJson(bytes, caps);
+  if (tokens > mostValues) throw tooMany();
+  if (problem !== null) throw new AdminError('AB01', `The body cannot be read: it ${problem}.`);
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
@@ -90,8 +104,9 @@ function parsed(bytes: Buffer): unknown {
 
 function decoded(bytes: Buffer): unknown {
   try {
-    return decodedRequest(bytes);
-  } catch {
+    return decodedRequest(bytes, 2 * mostValues);
+  } catch (error) {
+    if (error instanceof TooManyFields) throw tooMany();
     throw new AdminError('AB01', 'The body is not a protobuf ExportTraceServiceRequest.');
   }
 }

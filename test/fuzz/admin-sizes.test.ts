@@ -1,0 +1,132 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { encode } from '../../proto/codec.js';
+import { type AdminMethod, adminTree } from '../../proto/tree.js';
+import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js';
+import { readSpans } from '../../src/control-plane/administration/resources/logs/spans/otlp-request.js';
+import { bind } from '../../src/control-plane/administration/rest/bind.js';
+import { checkRules } from '../../src/control-plane/administration/shape/rules.js';
+import { quickest } from '../support/quickest.js';
+import { expectWithinMs } from '../support/time-limits.js';
+
+const methodOf = (name: string): AdminMethod => {
+  const found = [...adminTree().methods.values()].find((method) => method.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+const createConfig = methodOf('Configs.CreateConfig');
+const createCollection = methodOf('Collections.CreateCollection');
+const applyDocuments = methodOf('Documents.ApplyDocuments');
+
+function problemOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'none';
+}
+
+const overRest = (method: AdminMethod, body: string): unknown => {
+  const request = {
+    ...{ verb: 'POST', path: '/', query: '', address: '', gone: new AbortController().signal },
+    headers: ['content-type', 'application/json'],
+    body: Buffer.from(body),
+  };
+  const message = bind(method, method.bindings[0]!, [], request);
+  checkRules(method.request, message);
+  return message;
+};
+const overGrpc = (method: AdminMethod, bytes: Buffer): unknown => {
+  const message = readRequest(method, bytes);
+  checkRules(method.request, message);
+  return message;
+};
+const configOf = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
+
+describe('the size of requests of the administration', () => {
+  const tooMany = /more than 30000 names and values/;
+
+  it('is refused by their number of values, over both transports', () => {
+    expect(
+      problemOf(() => overRest(createConfig, `{"name":"x","config":[${'{},'.repeat(1_200_000)}1]}`)),
+    ).to.match(tooMany);
+    const config = Array.from({ length: 10 }, () => configOf(9000));
+    expect(problemOf(() => overRest(createConfig, JSON.stringify({ name: 'x', config })))).to.match(tooMany);
+    const bytes = encode(createConfig.request, { name: 'x', config });
+    expect(problemOf(() => overGrpc(createConfig, bytes))).to.match(tooMany);
+    const nothing = Buffer.from('0a00'.repeat(2_000_000), 'hex');
+    expect(problemOf(() => overGrpc(createCollection, nothing))).to.match(tooMany);
+    expect(problemOf(() => overGrpc(applyDocuments, nothing))).to.match(/more than 150000 names and values/);
+  });
+
+  it('has room for what requests have', () => {
+    const documents = Array.from({ length: 2000 }, (_, i) => ({
+      kind: 'Config',
+      name: `n${i}`,
+      spec: configOf(20),
+    }));
+    expect(problemOf(() => overRest(applyDocuments, JSON.stringify({ documents })))).to.equal('none');
+    expect(problemOf(() => overGrpc(applyDocuments, encode(applyDocuments.request, { documents })))).to.equal(
+      'none',
+    );
+  });
+
+  for (const [about, text] of [
+    ['letters', 'x'.repeat(3_500_000)],
+    ['emoji', '\u{1f600}'.repeat(850_000)],
+    ['NUL', '\0'.repeat(600_000)],
+  ] as const) {
+    it(`is refused at once if it is one text of 3 MB: ${about}`, async function () {
+      this.timeout(30_000);
+      for (const name of ['name', 'parent_collection_id', 'workspace_id']) {
+        const body = { name: 'x', [name]: text };
+        expect(problemOf(() => checkRules(createCollection.request, body))).to.match(
+          /must be at most (255|65536) characters long/,
+        );
+        expectWithinMs(
+          await quickest(3, () => problemOf(() => checkRules(createCollection.request, body))),
+          10,
+        );
+      }
+    });
+  }
+});
+
+describe('the size of spans', () => {
+  const spans = (count: number, attributes: number): string => {
+    const list = Array.from(
+      { length: attributes },
+      (_, i) => `{"key":"k${i}","value":{"stringValue":"v"}}`,
+    ).join();
+    const one = `{"name":"x","attributes":[${list}]}`;
+    return `{"resourceSpans":[{"scopeSpans":[{"spans":[${Array.from({ length: count }, () => one).join()}]}]}]}`;
+  };
+  const refusal = async (body: Buffer, encoding: 'json' | 'protobuf'): Promise<string> =>
+    readSpans(body, encoding).then(
+      (read) => `${read.length} spans`,
+      (error: Error) => error.message,
+    );
+
+  it('is refused by the number of values, however they are compressed', async () => {
+    const empty = Buffer.from(`{"resourceSpans":[${'{},'.repeat(2_600_000)}{}]}`);
+    const fields = Buffer.from('0a00'.repeat(4_000_000), 'hex');
+    for (const [body, encoding] of [
+      [empty, 'json'],
+      [fields, 'protobuf'],
+    ] as const) {
+      expect(await refusal(body, encoding)).to.match(/more than 200000 names and values/);
+      expect(await refusal(gzipSync(body), encoding)).to.match(/more than 200000 names and values/);
+    }
+    const members = Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join();
+    expect(await refusal(Buffer.from(`{"a":{${members}}}`), 'json')).to.match(/more than 10000 members/);
+    expect(await refusal(Buffer.from(`{"a":${'['.repeat(100_000)}`), 'json')).to.match(
+      /deeper than 64 levels/,
+    );
+  });
+
+  it('has room for what exporters send', async () => {
+    expect(await refusal(Buffer.from(spans(1024, 20)), 'json')).to.equal('1024 spans');
+  });
+});
