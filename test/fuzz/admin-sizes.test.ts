@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { encode } from '../../proto/codec.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
+import { scanJson } from '../../src/common/json/json-scan.js';
 import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js';
 import { readSpans } from '../../src/control-plane/administration/resources/logs/spans/otlp-request.js';
 import { bind } from '../../src/control-plane/administration/rest/bind.js';
@@ -124,6 +125,15 @@ describe('the size of spans', () => {
     expect(await refusal(Buffer.from(`{"a":${'['.repeat(100_000)}`), 'json')).to.match(
       /deeper than 64 levels/,
     );
+  });
+
+  it('is known before the end of the body is read', async function () {
+    this.timeout(30_000);
+    const body = Buffer.from(`{"resourceSpans":[${'{},'.repeat(2_600_000)}{}]}`);
+    const least = await quickest(5, () =>
+      scanJson(body, { maxDepth: 64, maxTokens: 200_000, maxMembers: 10_000 }),
+    );
+    expectWithinMs(least, 20);
   });
 
   it('has room for what exporters send', async () => {

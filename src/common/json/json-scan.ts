@@ -134,7 +134,8 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
         depth--;
         break;
       case separator:
-        tokens++;
+        // What has too many is not read to its end, which for 8 MiB takes 90 ms.
+        if (++tokens > caps.maxTokens) return { problem: tooMany(caps), bigNumbers, tokens };
         break;
       case colon:
         tokens++;
@@ -164,6 +165,7 @@ export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
       }
     }
   }
-  const problem = tokens > caps.maxTokens ? `has more than ${caps.maxTokens} names and values` : null;
-  return { problem, bigNumbers, tokens };
+  return { problem: tokens > caps.maxTokens ? tooMany(caps) : null, bigNumbers, tokens };
 }
+
+const tooMany = ({ maxTokens }: JsonCaps): string => `has more than ${maxTokens} names and values`;
