@@ -1,5 +1,6 @@
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { withDeadline } from '../../../common/threads/deadline.js';
+import { linesOf } from './lines.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
 const usualRows = 500;
@@ -21,7 +22,7 @@ export function httpSink(name: string, settings: LogSinkSettings, lineOf: LineOf
         'content-type': 'application/x-ndjson',
         'x-gateway-batch-id': id,
       };
-      const body = rows.map((row) => `${lineOf(row)}\n`).join('');
+      const body = await linesOf(rows, lineOf);
       await withDeadline(callMs, signal, (within) => post(url, { headers, body, signal: within }));
     },
   };
@@ -43,7 +44,7 @@ function insertUrl(text: string, id: string): string {
 
 async function post(
   url: string,
-  request: { readonly headers: Record<string, string>; readonly body: string; readonly signal: AbortSignal },
+  request: { readonly headers: Record<string, string>; readonly body: Buffer; readonly signal: AbortSignal },
 ): Promise<void> {
   let response: Response;
   try {

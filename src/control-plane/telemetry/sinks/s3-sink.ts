@@ -1,7 +1,12 @@
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { withDeadline } from '../../../common/threads/deadline.js';
+import { linesOf } from './lines.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
+
+/** In a thread of Node's: 8 MiB take this one a quarter of a second. */
+const zipped = promisify(gzip);
 
 const usualRows = 5000;
 const usualMs = 60_000;
@@ -27,9 +32,9 @@ export async function s3Sink(
     async send({ id, rows }, signal) {
       const day = new Date(rows[0]!.row.at).toISOString().slice(0, 10).replaceAll('-', '/');
       const key = [...(prefix === '' ? [] : [prefix]), day, `${id}.jsonl.gz`].join('/');
-      const text = rows.map((row) => `${lineOf(row)}\n`).join('');
+      const body = await zipped(await linesOf(rows, lineOf));
       const command = new PutObjectCommand({
-        ...{ Bucket: bucket, Key: key, Body: gzipSync(text) },
+        ...{ Bucket: bucket, Key: key, Body: body },
         ...{ ContentType: 'application/x-ndjson', ContentEncoding: 'gzip' },
         Metadata: { 'gateway-batch-id': id },
       });

@@ -31,7 +31,7 @@ export type Attributes = ReadonlyMap<string, unknown>;
 const longestRequest = 8 * 1024 * 1024;
 /** Names and values of a request in JSON; half of the tags and lengths of one in protobuf. */
 const mostValues = 200_000;
-const caps = { maxDepth: 64, maxTokens: mostValues, maxMembers: 10_000 };
+const caps = { maxDepth: 1000, maxTokens: mostValues, maxMembers: 10_000 };
 /** Spans of a request, whatever they are about. */
 const mostSpans = 20_000;
 /** Spans that are read before other work of the process has its turn. */
