@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { expect } from 'chai';
+import { HealthImplementation } from 'grpc-health-check';
 import { GrpcListener } from '../../src/control-plane/administration/grpc/grpc-listener.js';
 import { HeldBytes } from '../../src/control-plane/administration/grpc/held-bytes.js';
 import { MessageDecoder } from '../../src/control-plane/administration/grpc/message-decoder.js';
@@ -143,6 +144,22 @@ describe('bytes that the streams of a gRPC port hold', () => {
     later.end(framed(Buffer.alloc(250_000)));
     expect(await cut).to.equal(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     expect(slow.map(({ closed }) => closed)).to.deep.equal([true, false, false]);
+    session.destroy();
+    await eventually('all is given back', async () => listener.heldBytes === 0);
+  });
+
+  it('are counted although an answer is no bytes yet, as those of the health service', async () => {
+    new HealthImplementation({ '': 'SERVING' }).addToServer(server);
+    for (let i = 0; i < 3; i++) {
+      const path = '/grpc.health.v1.Health/Check';
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+      });
+      stream.end(framed(Buffer.alloc(0)));
+      await eventually('it is held', async () => listener.heldBytes > 8_000 * (i + 1));
+    }
     session.destroy();
     await eventually('all is given back', async () => listener.heldBytes === 0);
   });

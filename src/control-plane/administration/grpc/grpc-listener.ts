@@ -151,7 +151,8 @@ export class GrpcListener {
           onCancel: end,
         }),
       sendMessage(message, next) {
-        const { length } = message as Buffer;
+        // Those of the health service and of reflection are short objects still.
+        const length = message instanceof Uint8Array ? message.length : 0;
         holder.isWaiting = true;
         held.hold(holder, length - sentBytes);
         sentBytes = length;
