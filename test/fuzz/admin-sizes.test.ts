@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import { encode } from '../../proto/codec.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
 import { scanJson } from '../../src/common/json/json-scan.js';
+import { AdminError } from '../../src/control-plane/administration/admin-error.js';
 import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js';
+import { refusalOf } from '../../src/control-plane/administration/grpc/grpc-refusal.js';
 import { readSpans } from '../../src/control-plane/administration/resources/logs/spans/otlp-request.js';
 import { bind } from '../../src/control-plane/administration/rest/bind.js';
 import { checkRules } from '../../src/control-plane/administration/shape/rules.js';
@@ -93,6 +95,24 @@ describe('the size of requests of the administration', () => {
       }
     });
   }
+});
+
+describe('the size of refusals', () => {
+  it('is small, whatever names the request has', () => {
+    const name = '\u4e2d'.repeat(1_000_000);
+    const error = AdminError.fields([{ path: name, problem: `is not a field of ${name}.` }]);
+    expect(error.message).to.have.length(2001);
+    expect(error.faults.map(({ path, problem }) => [path.length, problem.length])).to.deep.equal([
+      [2001, 2001],
+    ]);
+    const { details, metadata } = refusalOf(error, 'id');
+    const headers = JSON.stringify(metadata?.toHttp2Headers() ?? {});
+    expect(encodeURI(details ?? '').length + headers.length).to.be.below(8192);
+    // A cut within a pair.
+    const pairs = AdminError.field('x', '\u{1f600}'.repeat(2000));
+    for (const message of [pairs.message, `x${pairs.message}`])
+      expect(() => encodeURI(refusalOf(new AdminError('AB01', message), 'id').details ?? '')).to.not.throw();
+  });
 });
 
 describe('the size of spans', () => {

@@ -39,12 +39,18 @@ export interface Fault {
 export const mostFaults = 16;
 /** No further fault is added to a message that is longer: paths hold names that callers choose. Characters. */
 const longestMessage = 1000;
+/** Of any message and path: one in a trailer of gRPC that is longer than its client accepts would never arrive. Characters. */
+const longestText = 2000;
+
+const cut = (text: string): string => (text.length > longestText ? `${text.slice(0, longestText)}…` : text);
 
 /** A refusal by the administration plane. `message` is public; `cause` goes to the log. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
   /** Seconds after which the call may be sent again; the status's usual ones unless set. */
   retryAfter?: number;
+  /** What is wrong, field by field; empty: it is no matter of fields. */
+  readonly faults: readonly Fault[];
 
   constructor(
     readonly code: AdminErrorCode,
@@ -52,10 +58,10 @@ export class AdminError extends Error {
     cause?: unknown,
     /** Where the code's own statuses are not exact enough: 405, 413, 415; ABORTED for a lost race. */
     readonly answered: ErrorReply = adminErrors[code],
-    /** What is wrong, field by field; empty: it is no matter of fields. */
-    readonly faults: readonly Fault[] = [],
+    faults: readonly Fault[] = [],
   ) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(cut(message), cause === undefined ? undefined : { cause });
+    this.faults = faults.map(({ path, problem }) => ({ path: cut(path), problem: cut(problem) }));
   }
 
   /** Turns anything thrown into an AdminError; an unexpected error becomes AB04 with its cause kept. */

@@ -13,9 +13,25 @@ export function refusalOf(error: AdminError, requestId: string): Error & StatusO
   if (error.faults.length > 0) metadata.set('grpc-status-details-bin', statusDetails(error));
   return Object.assign(new Error(error.message), {
     code: error.answered.grpc,
-    details: error.message,
+    details: detailsOf(error.message),
     metadata,
   });
+}
+
+/** Bytes of the message as the trailer has it: percent-encoded, up to nine for a character. */
+const longestDetails = 4000;
+
+/** The message, cut where it is too long once it is encoded; grpc-js throws at half of a surrogate pair. */
+function detailsOf(message: string): string {
+  const text = (message as unknown as { toWellFormed(): string }).toWellFormed();
+  if (encodeURI(text).length <= longestDetails) return text;
+  const characters = [...text].slice(0, longestDetails);
+  let bytes = 0;
+  const end = characters.findIndex((character) => {
+    bytes += encodeURI(character).length;
+    return bytes > longestDetails;
+  });
+  return `${characters.slice(0, end === -1 ? undefined : end).join('')}…`;
 }
 
 /** Clients limit the size of trailers, often to 8 KiB, and the message is in there as well. */
