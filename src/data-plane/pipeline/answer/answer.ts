@@ -70,11 +70,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     readonly reject: (error: GatewayError) => void,
   ) {
     this.#offAbort = x.onAbort((reason) => this.#fail(reason));
-    const limit = timeLimit(x, outgoing.call.target);
-    if (limit === null) return;
+    const { target } = outgoing.call;
+    if (target.requestTimeoutMs === null && target.deadlineMs === null) return;
+    const { ms, name } = timeLimit(x, target);
     this.#timer = setTimeout(
-      () => this.#fail(new GatewayError('request_timeout', `No answer within ${limit.name}.`)),
-      limit.ms,
+      () => this.#fail(new GatewayError('request_timeout', `No answer within ${name}.`)),
+      ms,
     );
   }
 
