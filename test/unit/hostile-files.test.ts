@@ -9,6 +9,7 @@ import { readInput } from '../../src/cli/input/file-input.js';
 import { ExportReader } from '../../src/common/reconciliation/export-reader.js';
 import { readYaml } from '../../src/common/settings/settings-yaml.js';
 import { readBounded } from '../../src/common/text/bounded-file.js';
+import { AnchorFile } from '../../src/control-plane/store/files/anchor-file.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 describe('files that were made to do harm', () => {
@@ -92,7 +93,7 @@ describe('files that were made to do harm', () => {
       );
       const problems: string[] = [];
       expect(readYaml('/dev/zero', 'headgate.yaml', problems)).to.deep.equal({});
-      expect(problems[0]).to.match(/^headgate.yaml: is longer than 1048576 bytes/);
+      expect(problems[0]).to.match(/^headgate.yaml: is longer than 1 MiB/);
     });
 
     it('a pipe is read to its end, and refused if no program writes to it', async function () {
@@ -112,6 +113,17 @@ describe('files that were made to do harm', () => {
       symlinkSync('a', join(folder, 'b'));
       expect(() => readInput(join(folder, 'a'))).to.throw(CliError, 'cannot be read (ELOOP)');
     });
+  });
+
+  it('as anchors of the audit log are refused if a line has no end', async () => {
+    const anchors = new AnchorFile(file('anchors.jsonl', 'x'.repeat(5_000_000)), 1e9);
+    const problem = await anchors
+      .read(() => null)
+      .then(
+        () => 'none',
+        (error: Error) => error.message,
+      );
+    expect(problem).to.match(/is no file of anchors: it has a line without end\.$/);
   });
 
   describe('as exports of usage', () => {

@@ -21,9 +21,12 @@ export function readYaml(file: string, shown: string, problems: string[]): Reado
   } catch (error) {
     const why =
       error instanceof UnreadableFile
-        ? `${error.message}. A file of settings has 1 MiB at most.`
-        : `cannot be read (${(error as NodeJS.ErrnoException).code}).`;
-    problems.push(`${shown}: ${why}`);
+        ? error.message.replace(
+            /^is longer.*/,
+            'is longer than 1 MiB, the most that a file of settings may have',
+          )
+        : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    problems.push(`${shown}: ${why}.`);
     return {};
   }
   // Loaded here because it costs 30 ms of start-up that most starts, having no file, need not pay.

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { AnchorHistory, type AuditAnchor, claimedAnchor } from './audit-anchors.js';
+import { RefusedStart } from './refused-start.js';
 
 /** Past this size the file is renamed, and the new one begins with the newest anchor of each organisation. */
 const maxBytes = 16 * 1024 * 1024;
@@ -95,10 +95,21 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
+/** Characters; lines of the process log, which may be given instead, are shorter as well. */
+const longestLine = 4 * 1024 * 1024;
+
 async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = '';
   try {
-    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+    for await (const piece of createReadStream(path, 'utf8')) {
+      const lines = (rest + (piece as string)).split(/\r?\n/);
+      rest = lines.pop() ?? '';
+      if (rest.length > longestLine)
+        throw new RefusedStart(`${path} is no file of anchors: it has a line without end.`);
+      yield* lines;
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+  if (rest !== '') yield rest;
 }
