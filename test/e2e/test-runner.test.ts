@@ -205,7 +205,8 @@ describe('the runner of the tests', function () {
     expect(laneOf('test/e2e/headers.test.ts')?.name).to.equal('shared gateway');
     expect(laneOf('test/unit/router.test.ts')?.name).to.match(/^unit \d+\/\d+$/);
     expect(lanes[0]?.files).to.include('test/unit/bounded-memory.test.ts');
-    expect(lanes[1]?.files).to.deep.equal(['test/fault/kill.test.ts']);
+    expect(lanes[1]?.name).to.equal('shared gateway');
+    expect(lanes[2]?.files).to.deep.equal(['test/fault/kill.test.ts']);
     const files = lanes.flatMap((lane) => lane.files);
     expect(new Set(files).size).to.equal(files.length);
     expect(laneOf('test/unit/package.test.ts')?.name).to.match(/^unit /);
