@@ -1,3 +1,4 @@
+// lane: slow
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';

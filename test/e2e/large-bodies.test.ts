@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
 import type { SimulatedProvider } from '../../src/simulated/index.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { loadMasterKey } from '../../src/control-plane/store/secrets/master-key.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { randomBytes } from 'node:crypto';
 import {
   cpSync,

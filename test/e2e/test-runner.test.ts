@@ -1,3 +1,4 @@
+// lane: slow
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -219,7 +220,7 @@ describe('the runner of the tests', function () {
       ).to.equal(true);
   });
 
-  it('leaves out the slow files unless it is given --all, and says how many', () => {
+  it('runs the slow files with --all alone, and counts those that are left out', () => {
     const [all, usual] = (['all', 'usual'] as const).map((choice) => chosenLanes(choice, {}));
     const filesOf = (lanes: readonly Lane[] = []) => lanes.flatMap(({ files }) => files);
     const left = filesOf(all?.lanes).filter((file) => !filesOf(usual?.lanes).includes(file));

@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { connectAdmin } from '../../src/client/index.js';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import type { RunningGateway } from '../support/gateway.js';
 import { type ProbedGateway, startProbed } from '../support/probed-gateway.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// lane: slow
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// lane: slow
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

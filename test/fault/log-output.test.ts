@@ -1,3 +1,4 @@
+// lane: slow
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,

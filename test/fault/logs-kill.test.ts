@@ -1,3 +1,4 @@
+// lane: slow
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { Secret } from '../../src/common/access/secret.js';
 import type { Breaker } from '../../src/common/core/target.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { setMaxListeners } from 'node:events';
 import { expect } from 'chai';
 import { newDataDirectory } from '../support/data-directory.js';

@@ -1,4 +1,4 @@
-// lane: not quick
+// lane: slow
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -196,7 +196,7 @@ describe('the package', function () {
       expect(stderr.trim()).to.equal('asked-by/sample.json:4  options.models.0: must be string.');
       expect(status).to.equal(1);
       expect(JSON.parse(headgate('check', 'asked-by', '--json'))).to.deep.equal({
-        ...{ name: 'asked-by', hooks: ['request', 'attempt'], findings: [] },
+        ...{ name: 'asked-by', hooks: ['request', 'attempt'], checks: [], formats: [], findings: [] },
       });
     });
 

@@ -88,7 +88,9 @@ export class Readers {
         this.#onFree = resolve;
       });
     }
-    for (const connection of this.#free) await this.#client.releaseConnection(connection);
+    // A store may be closed twice.
+    this.#opened = 0;
+    for (const connection of this.#free.splice(0)) await this.#client.releaseConnection(connection);
     await this.pool.destroy();
   }
 }
