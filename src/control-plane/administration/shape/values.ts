@@ -3,7 +3,7 @@ import type { AdminMethod } from '../../../../proto/tree.js';
 /** Names and values of a request: reading and checking them takes the control process at worst a few microseconds each. */
 const mostValues = 30_000;
 /** Of requests that have thousands of records in them. */
-const mostInBulk = 150_000;
+const mostInBulk = 400_000;
 
 /** Services and methods with such requests. */
 const bulk: readonly string[] = ['Documents.', 'Logs.', 'Requests.', 'Scim'];
