@@ -61,7 +61,7 @@ describe('the size of requests of the administration', () => {
     expect(problemOf(() => overGrpc(createConfig, bytes))).to.match(tooMany);
     const nothing = Buffer.from('0a00'.repeat(2_000_000), 'hex');
     expect(problemOf(() => overGrpc(createCollection, nothing))).to.match(tooMany);
-    expect(problemOf(() => overGrpc(applyDocuments, nothing))).to.match(/more than 150000 names and values/);
+    expect(problemOf(() => overGrpc(applyDocuments, nothing))).to.match(/more than 400000 names and values/);
   });
 
   it('has room for what requests have', () => {
@@ -95,6 +95,19 @@ describe('the size of requests of the administration', () => {
       }
     });
   }
+});
+
+describe('the length of a text without another limit', () => {
+  const longest = 65_536;
+  const problem = (text: string): string =>
+    problemOf(() => checkRules(createCollection.request, { name: 'x', parent_collection_id: text }));
+
+  it('is at most 65,536 UTF-16 units', () => {
+    expect(problem('x'.repeat(longest))).to.equal('none');
+    expect(problem('\u{1f600}'.repeat(longest / 2))).to.equal('none');
+    for (const text of ['x'.repeat(longest + 1), '\u{1f600}'.repeat(longest / 2 + 1)])
+      expect(problem(text)).to.match(/must be at most 65536 characters long/);
+  });
 });
 
 describe('the size of refusals', () => {
@@ -147,7 +160,7 @@ describe('the size of spans', () => {
     );
   });
 
-  it('is known before the end of the body is read', async function () {
+  it('is refused without reading the body to its end', async function () {
     this.timeout(30_000);
     const body = Buffer.from(`{"resourceSpans":[${'{},'.repeat(2_600_000)}{}]}`);
     const least = await quickest(5, () =>

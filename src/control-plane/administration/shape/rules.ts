@@ -52,18 +52,19 @@ function checkUri(text: string, path: string): void {
     refuse(path, 'must have no user, query or fragment.');
 }
 
-/** Characters of texts without a limit in their proto file: ids, filters and the like. Only whole files may be longer. */
+/** UTF-16 units of texts without a limit in their proto file: ids, filters and the like. Only whole files may be longer. */
 const longestText = 65_536;
-const mostOf = ({ name, rules }: FieldShape): number =>
-  rules.max_len ?? (name === 'file' ? Number.POSITIVE_INFINITY : longestText);
 
 /** Before anything else looks at a text: a long one must not take the time that all the other rules need. */
 function checkLengths(field: FieldShape, value: unknown, path: string): void {
-  if (field.kind !== 'string') return;
-  const most = mostOf(field);
+  const { kind, name, rules } = field;
+  if (kind !== 'string' || (rules.max_len === undefined && name === 'file')) return;
+  const most = rules.max_len ?? longestText;
+  // Characters are counted later where the proto file limits them; each is one unit or two.
+  const mostUnits = rules.max_len === undefined ? most : 2 * most;
   const texts = field.list || field.map ? Object.values(value as object) : [value];
   for (const text of texts as string[])
-    if (text.length > 2 * most) refuse(path, `must be at most ${charactersOf(most)} long.`);
+    if (text.length > mostUnits) refuse(path, `must be at most ${charactersOf(most)} long.`);
 }
 
 function checkString(text: string, rules: Rules, path: string): void {
