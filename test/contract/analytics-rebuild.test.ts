@@ -135,7 +135,7 @@ describe('a rebuild of analytics of a ledger in PostgreSQL', function () {
       const done = await run();
       expect(done).to.deep.include({
         code: 0,
-        stdout: `Analytics of ${days} days were made again from the ledger.\n`,
+        stdout: `Rebuilt the analytics of ${days} days from the ledger.\n`,
       });
       expect(await analytics.count(about)).to.be.lessThan(wrong!);
       const other = new pg.Client({ connectionString: url.reveal() });
@@ -144,7 +144,7 @@ describe('a rebuild of analytics of a ledger in PostgreSQL', function () {
       const refused = await run();
       await other.end();
       expect(refused.code).to.equal(1);
-      expect(refused.stderr).to.contain('Another process is rebuilding analytics of this ledger');
+      expect(refused.stderr).to.contain('Another process is already rebuilding analytics of this ledger');
     });
 
     it('runs beside the schedule of a gateway, and requests that arrive', async () => {

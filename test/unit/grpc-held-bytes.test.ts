@@ -50,7 +50,7 @@ describe('messages of a gRPC stream', () => {
 
   it('are refused if they are too long, or if a call that has one has another', () => {
     expect(() => decoderOf([]).write(framed(Buffer.alloc(100_001)).subarray(0, 5))).to.throw(
-      'larger than max',
+      'The message has 100001 bytes; at most 100000 are accepted.',
     );
     const two = Buffer.concat([framed(Buffer.from('a')), framed(Buffer.from('b'))]);
     expect(() => decoderOf([], true).write(two)).to.throw('more than one message');
@@ -192,7 +192,7 @@ describe('bytes that the streams of a gRPC port hold', () => {
 });
 
 describe('HeldBytes', () => {
-  it('has no room for what would need all callers that are being answered to be cut', () => {
+  it('refuses bytes that would need streams being answered to be closed', () => {
     const held = new HeldBytes({ all: 100_000, perRequest: 80_000 });
     const cut: string[] = [];
     const running = held.begin(() => cut.push('running'));

@@ -17,7 +17,7 @@ interface AnalyticsContext extends SessionContext {
 export function register(program: Command, context: AnalyticsContext): void {
   registerResource(program, context, 'Analytics')
     .command('rebuild')
-    .description('make what analytics has derived from the ledger again; the gateway may run')
+    .description('rebuild analytics from the ledger; the gateway may be running')
     .action(() => rebuild(context.settings()));
 }
 
@@ -68,11 +68,15 @@ async function rebuildShared(url: Secret): Promise<void> {
         writeErrorLine(`${done} of ${total} days`);
       },
     );
-    writeLine(`Analytics of ${days} days ${days === 1 ? 'was' : 'were'} made again from the ledger.`);
+    writeLine(`Rebuilt the analytics of ${days} ${days === 1 ? 'day' : 'days'} from the ledger.`);
   } catch (error) {
     if (error instanceof RebuildIsRunning)
-      throw new CliError('Another process is rebuilding analytics of this ledger: wait for its end.');
-    throw new CliError(`${(error as Error).message}. Days that were made again stay; run the command again.`);
+      throw new CliError(
+        'Another process is already rebuilding analytics of this ledger; wait until it ends.',
+      );
+    throw new CliError(
+      `${(error as Error).message}. Days that were rebuilt stay so; run the command again for the others.`,
+    );
   } finally {
     await ledger.close();
   }

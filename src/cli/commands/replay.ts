@@ -56,7 +56,7 @@ function valueIn(document: { toJS(): unknown } | undefined): unknown {
     return document?.toJS();
   } catch (error) {
     // An alias has no target, or expands to too many values.
-    throw new CliError(`--config: ${(error as Error).message}: write the values out.`, 2);
+    throw new CliError(`--config: ${(error as Error).message}: replace the alias by its value.`, 2);
   }
 }
 

@@ -48,7 +48,10 @@ function filesIn(folder: string, root: string): string[] {
     else if (!extension.test(name)) continue;
     else if (stats.isFile()) files.push(path);
     else
-      throw new CliError(`${path} is no file of documents, but a pipe, a socket or a device: remove it.`, 2);
+      throw new CliError(
+        `${path} is not a regular file but a pipe, socket or device: remove it from the folder.`,
+        2,
+      );
   }
   return files;
 }
@@ -135,7 +138,7 @@ function readValue(root: Node, document: Document.Parsed): { readonly json: unkn
     json = root.toJS(document);
   } catch (error) {
     // An alias has no target, or expands to too many values.
-    return `${(error as Error).message.replace(/\.$/, '')}: write the values out.`;
+    return `${(error as Error).message.replace(/\.$/, '')}: replace the alias by its value.`;
   }
   return isDeeperThan(json, maxDepth) ? `is nested more than ${maxDepth} levels deep.` : { json };
 }
@@ -158,7 +161,10 @@ function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceD
   for (const document of parsed as readonly Document.Parsed[]) {
     if (faults.length >= mostFaults) break;
     for (const key of repeatedKeys(document).slice(0, mostFaults))
-      faults.push({ place: placeAt(key.range?.[0] ?? 0), problem: 'Map keys must be unique.' });
+      faults.push({
+        place: placeAt(key.range?.[0] ?? 0),
+        problem: 'This name appears twice in the mapping: remove one.',
+      });
     for (const { pos, message } of document.errors.slice(0, mostFaults))
       faults.push({
         place: placeAt(pos[0]),

@@ -12,7 +12,7 @@ export function yamlProblem(source: string, { Lexer, Parser }: Yaml, maxDepth: n
   const parser = new Parser();
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(source)) {
-    if (++lexemes > mostLexemes) return `has more than ${mostLexemes} words and marks`;
+    if (++lexemes > mostLexemes) return `has more than ${mostLexemes.toLocaleString('en-US')} YAML tokens`;
     for (const _ of parser.next(lexeme));
     // Above the levels are the document and the value that is read.
     if (parser.stack.length > maxDepth + 2) return `is nested more than ${maxDepth} levels deep`;

@@ -1,7 +1,7 @@
 /** Compressed or not, and the length. */
 const prefixBytes = 5;
 const smallestBuffer = 1024;
-/** A stream of more frames than this, and of fewer bytes for each, is no honest one. Each frame takes some microseconds. */
+/** A stream of more frames than this, and of fewer bytes for each, is treated as an attack. Each frame takes some microseconds. */
 const mostSmallFrames = 1000;
 const smallFrameBytes = 64;
 
@@ -62,8 +62,9 @@ export class MessageDecoder {
   #expect(): void {
     const { longest } = this.options;
     const length = this.#bytes.readUInt32BE(1);
-    if (length > longest) throw new Error(`Received message larger than max (${length} vs ${longest})`);
-    // It may become as long as that once it is decompressed.
+    if (length > longest)
+      throw new Error(`The message has ${length} bytes; at most ${longest} are accepted.`);
+    // Decompressed, it may reach the limit: reserve that much.
     if (this.#bytes[0] === 1) this.#take(longest);
     this.#wanted = prefixBytes + length;
   }
@@ -83,6 +84,6 @@ export class MessageDecoder {
 
   #take(bytes: number): void {
     if (!this.options.take(bytes))
-      throw new Error('This node has no memory for further requests: try again later.');
+      throw new Error("The request exceeds the gRPC port's memory limit; if it is small, try again later.");
   }
 }

@@ -105,7 +105,9 @@ async function* linesOf(path: string): AsyncGenerator<string> {
       const lines = (rest + (piece as string)).split(/\r?\n/);
       rest = lines.pop() ?? '';
       if (rest.length > longestLine)
-        throw new RefusedStart(`${path} is no file of anchors: it has a line without end.`);
+        throw new RefusedStart(
+          `${path} is not a file of anchors: it has a line of more than 4 Mi characters.`,
+        );
       yield* lines;
     }
   } catch (error) {

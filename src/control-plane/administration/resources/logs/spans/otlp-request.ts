@@ -89,7 +89,10 @@ async function uncompressed(bytes: Buffer): Promise<Buffer> {
 }
 
 const tooMany = (): AdminError =>
-  AdminError.http(413, `The body has more than ${mostValues} names and values: send the spans in several.`);
+  AdminError.http(
+    413,
+    `The body has more than ${mostValues} names and values: send the spans in several requests.`,
+  );
 
 function parsed(bytes: Buffer): unknown {
   const { problem, tokens } = scanJson(bytes, caps);
