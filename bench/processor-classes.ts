@@ -8,13 +8,15 @@ import { constants, setPriority } from 'node:os';
  */
 export function stepBack(pid: number): void {
   if (spawnSync('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]).status === 0) return;
-  console.log('chrt is missing: the administration takes time from what is measured, which is not its fault');
+  console.log(
+    'chrt is missing: the administration takes time from what is measured, so the figures are too high',
+  );
   setPriority(pid, constants.priority.PRIORITY_LOW);
 }
 
 /**
- * Client and provider of the model requests are on other machines too: they never wait for the gateway here. Again it takes
- * a class of its own, whoever has the processor would keep it to the end of its slice.
+ * Client and provider of the model requests are on other machines too: they never wait for the gateway here. They too
+ * need a scheduling class of their own: otherwise the running thread keeps the processor until its slice ends.
  */
 export function stepForward(pids: readonly number[]): void {
   const classed = (pid: number): boolean =>

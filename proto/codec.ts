@@ -28,8 +28,8 @@ export class TooMany extends Error {
 const readsForValue = 7;
 
 /**
- * Refuses text that is not UTF-8, for which protobufjs would put U+FFFD, and messages of too many values: what it takes to read
- * one depends on their number, and hardly on the bytes.
+ * Refuses text that is not UTF-8, for which protobufjs would put U+FFFD, and messages of too many values: the time to
+ * read a request depends on these more than on its size.
  */
 class TextReader extends protobuf.BufferReader {
   #left: number;

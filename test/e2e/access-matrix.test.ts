@@ -64,7 +64,7 @@ describe('the matrix of access', () => {
   async function outcomesOf(row: string): Promise<Record<string, readonly string[]>> {
     const who: Record<string, string[]> = {};
     for (const actor of Object.keys(world.actors)) {
-      // What is of others by the one or the other protocol: the next actor by the other.
+      // Other people's records are requested by one protocol; the next actor uses the other.
       turn++;
       const [one, other] = turn % 2 === 0 ? (['grpc', 'rest'] as const) : (['rest', 'grpc'] as const);
       const { own, sibling, foreign: away, missing: none } = world.places;

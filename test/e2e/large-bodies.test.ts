@@ -13,7 +13,7 @@ const size = 5_000_000;
 
 /**
  * WHOLE_LOAD=true sends every shape through every API to every provider. Otherwise they take turns: each API reads every shape
- * and gives the long answers of every third provider, and for each provider two shapes or one are written; streams of another
+ * and gives the long answers of every third provider, and each provider gets one or two shapes; streams of another
  * format have few pieces or many.
  */
 const whole = process.env['WHOLE_LOAD'] === 'true';

@@ -126,7 +126,7 @@ describe(`whole gateways on one PostgreSQL, killed ${rounds} times under load, e
     }
 
     it('have every request that the provider saw once, and each node returns it, also those of a node that never comes back', async () => {
-      // What a node has looked up is in its file after a few seconds: with that it starts without PostgreSQL.
+      // A node saves what it has looked up within a few seconds: with that it starts without PostgreSQL.
       for (let n = 0; n < 3; n++) {
         await Promise.all(nodes.map((node, i) => send(node, `${i}-first-${n}`)));
         await pause(scaled(1500));

@@ -351,7 +351,7 @@ describe('two nodes with one Redis, while a target fails', function () {
   it('a target that one node opened is skipped by the other; one request of both probes; both learn that it recovered', async () => {
     const config = fallback();
     await opens(config);
-    // A busy machine is late with a probe, or Redis with its word: one undisturbed stretch of several shows what they do.
+    // A busy machine is late with a probe, or Redis answers late: one undisturbed stretch of several shows what they do.
     let gaps: number[] = [];
     const isJust = (): boolean => gaps.length > 0 && gaps.every((ms) => ms >= cooldownMs - 20);
     for (let i = 0; i < 5 * timeScale() && !isJust(); i++) {

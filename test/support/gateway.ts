@@ -198,7 +198,7 @@ export async function eventually<T>(
     if (value) return value;
     // The machine may have become busier meanwhile.
     if (Date.now() > began + scaled(ms)) throw new TimeLimitError(`never happened: ${what}`);
-    // A twentieth of what it has waited: most probes are requests.
+    // Pauses for a twentieth of the time waited so far, since most probes are requests.
     await pause(Math.min(100, Math.max(25, (Date.now() - began) / 20)));
   }
 }

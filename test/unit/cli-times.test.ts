@@ -31,7 +31,7 @@ describe('times on the command line', () => {
     expect(await sent('Analytics.GraphCost', flag, [flag, time])).to.equal(time);
   });
 
-  it('are days of nothing but times', async () => {
+  it('accept days only in flags that take times', async () => {
     expect(await sent('Analytics.GraphCost', '--ai-model', ['--ai-model', '-1d'])).to.equal('-1d');
   });
 });

@@ -138,13 +138,13 @@ describe('detectors of personal data and secrets', () => {
       expect(found(`${card} 110`)).to.deep.equal([`CREDIT_CARD ${card} 110`]);
     });
 
-    it('and with the same placeholder', () => {
+    it('replace all forms of one value by the same placeholder', () => {
       const redactor = new Redactor();
       const text = `${card}; 4111.1111.1111.1111; ${card.replaceAll(' ', '\u00a0')}; 4111\u200b111111111111; ４１１１１１１１１１１１１１１１`;
       expect(redactor.replace(text, all.find(text))).to.equal(Array(5).fill('{{CREDIT_CARD_1}}').join('; '));
     });
 
-    it('and not what follows it without a space', () => {
+    it('exclude text that follows without a space', () => {
       expect(found('联系我jo@example.org谢谢')).to.deep.equal(['EMAIL_ADDRESS jo@example.org']);
       expect(found('jo@example.com으로')).to.deep.equal(['EMAIL_ADDRESS jo@example.com']);
       expect(found('jo@example.com.谢谢')).to.deep.equal(['EMAIL_ADDRESS jo@example.com']);

@@ -239,7 +239,7 @@ describe('a stream whose first event is an error', () => {
     expect((await settled()).attempts[0]?.usage).to.include({ input: 7, output: 1 });
   });
 
-  it('is the second where a message has begun: that stream is the client’s, with its error', async () => {
+  it('passes on an error that follows the start of a message', async () => {
     const start = `event: message_start\n${data({ type: 'message_start', message: { model: 'claude', usage: { input_tokens: 3 } } })}`;
     const config = JSON.stringify({
       strategy: { mode: 'fallback' },
@@ -253,7 +253,7 @@ describe('a stream whose first event is an error', () => {
     expect([client.status, client.text, worker.asked.length]).to.deep.equal([200, start + overloaded, 1]);
   });
 
-  it('is none if the word is part of an answer', async () => {
+  it('is not detected where an answer only contains the word', async () => {
     const text = `${data({ error: null, choices: [{ index: 0, delta: { content: 'an "error"' }, finish_reason: null }] })}${whole}`;
     const [client, asked] = await worker.asking(worker.key(), {
       ...chat,
@@ -290,7 +290,7 @@ describe('a first event', () => {
     await soon('the client reads', () => client.text === long);
   });
 
-  it('that does not come, only comments, fails the attempt, and nothing was sent', async () => {
+  it('is required: a stream of comments alone fails the attempt, and nothing is sent', async () => {
     const config =
       '{"strategy":{"mode":"fallback"},"targets":[{"provider":"@openai"},{"provider":"@openai"}]}';
     const before = worker.asked.length;

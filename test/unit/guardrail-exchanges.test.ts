@@ -320,7 +320,7 @@ describe('guardrails of an exchange', () => {
       expect(row).to.not.have.property('denied_by');
     });
 
-    it('are those that refused it last, where all do', async () => {
+    it('are those of the last target, where all are refused', async () => {
       const { settled } = await open();
       const { status, json } = await ask({
         strategy: { mode: 'fallback', on_status_codes: [446] },

@@ -153,7 +153,7 @@ describe('checks of partners', () => {
     }
   });
 
-  it('err where a success has nothing that was asked for', async () => {
+  it('report an error where a 200 lacks the requested result', async () => {
     for (const [id, body] of [
       ['walledai.walledprotect', { success: true, data: {} }],
       ['pangea.textGuard', { status: 'Success', result: {} }],

@@ -3,7 +3,7 @@ const streamBytes = 8 * 1024;
 
 /** A stream: its request is arriving, is being answered, or the answer is being read. */
 export interface Holder {
-  /** Is its caller waited for: for the rest of the request, or to read the answer? Then it may be cut to make room. */
+  /** True while the gateway waits for the client to send the rest or read the answer; such a stream may be closed to make room. */
   isWaiting: boolean;
   bytes: number;
   /** Closes the stream. */
@@ -48,7 +48,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** It holds more (or fewer) already. */
+  /** Records a change in what it holds; never refused. */
   hold(holder: Holder, bytes: number): void {
     if (!this.#holders.has(holder)) return;
     this.#makeRoom(holder, bytes);

@@ -68,7 +68,7 @@ export async function prepareCounts(connection: WorkConnection): Promise<void> {
   });
 }
 
-/** It fails if another node counts the same day at the same time: the day is counted nevertheless. */
+/** In one transaction. Fails if another node counts the same day at the same time; that node's result is kept. */
 export async function countOne(connection: WorkConnection, day: number): Promise<void> {
   await transaction(connection, 'REPEATABLE READ', async () => {
     for (const statement of countDay(day)) await connection.query(statement);

@@ -15,7 +15,7 @@ export class RebuildIsRunning extends Error {}
 /** Ends with the connection, also where its process was killed. */
 const lock = "pg_try_advisory_lock(hashtext('headgate rebuild'), hashtext(current_schema()))";
 
-/** What a gateway's own schedule causes that works on the same day: a changed row, a deadlock, a row or table that is there already. */
+/** Errors caused by a gateway's schedule working on the same day: a changed row, a deadlock, a row or table that is there already. */
 const isBeside = (error: unknown): boolean =>
   ['40001', '40P01', '23505', '42P07', '42P17'].includes(String((error as { code?: unknown }).code));
 const maxTries = 5;

@@ -101,8 +101,8 @@ export async function prepareRollups(connection: WorkConnection): Promise<void> 
 }
 
 /**
- * All of it or nothing. Another node that makes the same day at the same time has this one fail, and it is done all the same. `isRebuilt`:
- * the cells may be wrong.
+ * In one transaction. Fails if another node rolls up the same day at the same time; that node's result is kept. `isRebuilt`: the
+ * cells may be wrong.
  */
 export async function rollUpOne(connection: WorkConnection, day: number, isRebuilt = false): Promise<void> {
   const from = day * dayMs;
@@ -110,8 +110,8 @@ export async function rollUpOne(connection: WorkConnection, day: number, isRebui
     await connection.query(`INSERT INTO rolled_days (day, snapshot, at, values_snapshot)
       VALUES (${day}, pg_current_snapshot(), ${Date.now()}, pg_current_snapshot()) ON CONFLICT (day) DO UPDATE
       SET snapshot = excluded.snapshot, at = excluded.at, values_snapshot = excluded.values_snapshot`);
-    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay. These are the
-    // first of the day, so that cells with the same beginning are not kept by a rebuild.
+    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
+    // Retention deletes the oldest requests first: cells whose first request still exists are rebuilt.
     await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
       SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
           SELECT org, workspace, count(*) AS requests, min("at") AS first_seen FROM exchanges

@@ -6,7 +6,7 @@ import { invalidAnswer } from './answer-body.js';
 
 /** Bytes. A longer first event is no error. */
 const longestError = 16 * 1024;
-/** Milliseconds for which comments and pings are held back: what lies between client and gateway may expect bytes. */
+/** Milliseconds for which comments and pings are held back: proxies in between may close a silent connection. */
 const longestHold = 10_000;
 
 /** The start of a stream that its client has not seen yet. */

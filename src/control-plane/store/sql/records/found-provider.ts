@@ -97,7 +97,7 @@ function part<Row>(row: object, prefix: string): Row {
 
 /**
  * The provider of this slug, by one statement: a request waits for it, and each further one would cost it another turn
- * of the database. All of it is of one moment.
+ * of the database. All values come from one snapshot.
  */
 export async function findProvider(
   sql: Sql,

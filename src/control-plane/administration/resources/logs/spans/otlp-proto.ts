@@ -73,7 +73,7 @@ export class TooManyFields extends Error {
   override readonly name = 'TooManyFields';
 }
 
-/** Counts tags and lengths: what it takes to read a request depends on them, and hardly on its bytes. */
+/** Counts tags and lengths: the time to read a request depends on these more than on its size. */
 class CountingReader extends protobuf.BufferReader {
   #left: number;
 
