@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 import { killBefore } from '../support/statements.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { openOutbox } from '../../src/control-plane/mail/outbox.js';
 import { keySchedule, runKeyDuties } from '../../src/control-plane/rotation/key-duties.js';

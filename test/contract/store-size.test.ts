@@ -1,3 +1,4 @@
+// lane: slow
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';

@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import type { LogMetrics } from '../../proto/messages.js';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';

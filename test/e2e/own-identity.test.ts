@@ -1,3 +1,4 @@
+// lane: slow
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
