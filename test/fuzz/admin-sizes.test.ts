@@ -1,3 +1,4 @@
+// lane: not quick
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { encode } from '../../proto/codec.js';

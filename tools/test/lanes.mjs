@@ -3,7 +3,7 @@
 //   // lane: shared gateway          in one process with the others that say so: they use one gateway
 //   // lane: heap                    first, while the process is small: it measures the heap, which is collected each time
 //   // lane: shared gateway, quick   also part of `npm test -- --quick`, as all of test/unit, golden and fuzz are
-//   // lane: not quick               no part of it: it runs compilers
+//   // lane: not quick               no part of it: it takes seconds of the processor
 //   // lane: slow                    only part of `npm test -- --all`: it kills processes or starts several gateways
 //
 // A file that says nothing runs with those of its folder.
