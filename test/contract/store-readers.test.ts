@@ -1,6 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import knex from 'knex';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import { quiet } from '../../src/control-plane/store/sql/connection/quiet.js';
+import { PreparedSqlite } from '../../src/control-plane/store/sql/connection/sqlite/prepared.js';
+import { Readers } from '../../src/control-plane/store/sql/connection/sqlite/readers.js';
 import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
+import { schemaState } from '../../src/control-plane/store/sql/migrate.js';
 import { folder } from '../support/stores.js';
 
 /** Takes SQLite a while, and counts to `end`. */
@@ -63,5 +69,45 @@ describe('connections that read from SQLite', () => {
     // As where a store is closed after its opening failed.
     await database.close();
     expect(await Promise.all(under)).to.deep.equal(Array.from({ length: 8 }, (_, i) => 100_000 + i));
+  });
+
+  it('also answer what knex asks in several steps, once all of them are open', async () => {
+    await Promise.all([1, 2, 3].map((i) => count(100_000 + i)));
+    const asked = Array.from({ length: 5 }, () => database.read(schemaState));
+    const answered = await Promise.race([Promise.all(asked), delay(1500, 'late', { ref: false })]);
+    expect(answered).to.deep.equal(Array(5).fill({ version: 0, compatibleFrom: 0 }));
+    await database.close();
+  });
+
+  it('are closed by several at a time, and take no statement afterwards', async () => {
+    const under = Array.from({ length: 8 }, (_, i) => count(100_000 + i));
+    await new Promise((next) => setImmediate(next));
+    const closed = Promise.all([1, 2, 3].map(() => database.close()));
+    const refused = await count(5).catch((error: Error) => error.message);
+    expect(refused).to.equal('The database is closed.');
+    expect(await Promise.race([closed.then(() => 'closed'), delay(1500, 'late', { ref: false })])).to.equal(
+      'closed',
+    );
+    expect(await Promise.all(under)).to.have.length(8);
+  });
+
+  it('are closed where the only one could not be opened', async () => {
+    const connection = { filename: `${folder()}/nowhere/headgate.db` };
+    const pool = knex({
+      client: PreparedSqlite,
+      connection,
+      useNullAsDefault: true,
+      ...quiet,
+      pool: { min: 0, max: 1 },
+    });
+    const readers = new Readers(pool, 1);
+    const failed = ['one', 'waits'].map(async () => {
+      const error = await readers.sql.raw('SELECT 1').catch((thrown: Error) => thrown);
+      expect(error).to.be.instanceOf(Error);
+    });
+    await new Promise((next) => setImmediate(next));
+    const closed = readers.close().then(() => 'closed');
+    expect(await Promise.race([closed, delay(1500, 'late', { ref: false })])).to.equal('closed');
+    await Promise.all(failed);
   });
 });

@@ -20,7 +20,8 @@ export class Readers {
   readonly #free: object[] = [];
   readonly #waiting: Waiting[] = [];
   #opened = 0;
-  #onFree: (() => void) | null = null;
+  #onChange: (() => void) | null = null;
+  #closed: Promise<void> | null = null;
 
   /** `pool`: where connections are opened and closed. */
   constructor(
@@ -29,15 +30,23 @@ export class Readers {
   ) {
     const client: LeanDialect = pool.client;
     this.#client = client;
-    const own: Pick<LeanDialect, 'run'> = {
+    const own: Pick<LeanDialect, 'run' | 'acquireConnection' | 'releaseConnection'> = {
       run: (query, runner = null) => {
-        const connection = this.#free.pop();
+        const connection = this.#freeOne();
         return connection === undefined
           ? this.#connection().then((other) => this.#run(other, query, runner))
           : this.#run(connection, query, runner);
       },
+      // For what knex runs by itself, such as a question about a table. The pool has no connections besides these.
+      acquireConnection: async () => this.#freeOne() ?? this.#connection(),
+      releaseConnection: async (connection: object) => this.#giveBack(connection),
     };
     this.sql = sqlOf(Object.assign(Object.create(client), own));
+  }
+
+  /** None once it is being closed. */
+  #freeOne(): object | undefined {
+    return this.#closed === null ? this.#free.pop() : undefined;
   }
 
   async #run(connection: object, query: Query, runner: Parameters<LeanDialect['run']>[1]): Promise<unknown> {
@@ -49,6 +58,7 @@ export class Readers {
   }
 
   async #connection(): Promise<object> {
+    if (this.#closed !== null) throw new Error('The database is closed.');
     if (this.#opened === this.most) return this.#wait();
     this.#opened += 1;
     try {
@@ -57,6 +67,7 @@ export class Readers {
       this.#opened -= 1;
       // There is none that could be given back to those who wait.
       if (this.#opened === 0) for (const waiting of this.#waiting.splice(0)) waiting.fail(error);
+      this.#onChange?.();
       throw error;
     }
   }
@@ -78,18 +89,24 @@ export class Readers {
     const next = this.#waiting.shift();
     if (next !== undefined) return next.take(connection);
     this.#free.push(connection);
-    this.#onFree?.();
+    this.#onChange?.();
   }
 
-  /** Closes the connections once their statements, and those that wait for one, are over. */
-  async close(): Promise<void> {
+  /**
+   * Closes the connections once the statements that were started, and those that wait for a connection, are over. Others are refused.
+   * A store may be closed twice.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     while (this.#free.length < this.#opened) {
       await new Promise<void>((resolve) => {
-        this.#onFree = resolve;
+        this.#onChange = resolve;
       });
     }
-    // A store may be closed twice.
-    this.#opened = 0;
     for (const connection of this.#free.splice(0)) await this.#client.releaseConnection(connection);
     await this.pool.destroy();
   }
