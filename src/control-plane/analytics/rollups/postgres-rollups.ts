@@ -100,6 +100,10 @@ export async function prepareRollups(connection: WorkConnection): Promise<void> 
   });
 }
 
+/** Condition on `day_sums AS rolled`: requests of the day may have been deleted when their time was over. */
+const isDeletedFrom = (day: number): string => `EXISTS (SELECT 1 FROM kept_from WHERE kept_from.day > ${day}
+  AND (kept_from.org = '' OR kept_from.org = rolled.org AND kept_from.workspace = rolled.workspace))`;
+
 /**
  * In one transaction. Fails if another node rolls up the same day at the same time; that node's result is kept. `isRebuilt`: the
  * cells may be wrong.
@@ -111,14 +115,15 @@ export async function rollUpOne(connection: WorkConnection, day: number, isRebui
       VALUES (${day}, pg_current_snapshot(), ${Date.now()}, pg_current_snapshot()) ON CONFLICT (day) DO UPDATE
       SET snapshot = excluded.snapshot, at = excluded.at, values_snapshot = excluded.values_snapshot`);
     // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
-    // Retention deletes the oldest requests first: cells whose first request still exists are rebuilt.
+    // In a rebuild, cells may also count more requests than there ever were: they stay only if some were deleted. Earlier versions did
+    // not note that, but the oldest requests go first: then the first one is missing.
     await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
       SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
           SELECT org, workspace, count(*) AS requests, min("at") AS first_seen FROM exchanges
           WHERE "at" >= ${from} AND "at" < ${from + dayMs} GROUP BY 1, 2) AS found
         ON found.org = rolled.org AND found.workspace IS NOT DISTINCT FROM rolled.workspace
       WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests
-        ${isRebuilt ? 'AND coalesce(found.first_seen > rolled.first_seen, true)' : ''}`);
+        ${isRebuilt ? `AND (coalesce(found.first_seen > rolled.first_seen, true) OR ${isDeletedFrom(day)})` : ''}`);
     const isKept = (
       table: string,
     ): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
