@@ -8,6 +8,7 @@ import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
 import type { Analytics } from '../../src/control-plane/analytics/question.js';
 import { PostgresCopies } from '../../src/control-plane/analytics/rollups/postgres-copies.js';
+import { rebuildAnalytics } from '../../src/control-plane/analytics/rollups/postgres-rebuild.js';
 import { PostgresRollups } from '../../src/control-plane/analytics/rollups/postgres-rollups.js';
 import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
@@ -140,6 +141,21 @@ describe('feedback whose trace begins earlier than was known', () => {
       await rollUp();
       await expectDays({ 6: 1, total: 1 });
       await other.close();
+    });
+
+    it('stays as long as the requests of its day, whose figures may be made again', async () => {
+      await ledger.apply(batchOf([request('a', 9, 1), request('b', 11, 2)]));
+      await ledger.feedbacks.add([feedbackOf('a'), feedbackOf('b')]);
+      await rollUp();
+      const shared = ledger as PostgresLedger;
+      await shared.expire({ rowsBefore: at(11, 12), bodiesBefore: null, workspaces: [] });
+      expect(await query('SELECT id FROM feedbacks')).to.deep.equal([{ id: 'of-b' }]);
+      await rebuildAnalytics(
+        (work) => shared.statements.apart(work),
+        at(40, 0),
+        () => {},
+      );
+      expect(await days('feedbacks', {})).to.deep.equal({ 9: 1, 11: 1, total: 2 });
     });
 
     it('leaves the figures of a day whose requests were dropped as they are', async () => {

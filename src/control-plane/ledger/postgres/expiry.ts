@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
 import { noteDeletion } from './day-notes.js';
-import { copiesOfRequests, dayMs } from './schema.js';
+import { copiesOfRequests, dayMs, dayOf, dayStart } from './schema.js';
 
 /** Rows of one statement: its locks are short. */
 const sliceRows = 2000;
@@ -18,7 +18,9 @@ export class PostgresExpiry {
     workspaces: readonly WorkspaceRetention[],
   ): Promise<number> {
     if (rowsBefore !== null) {
-      await slices(client, 'feedbacks', 'coalesce(row_at, created_at) < $1', [rowsBefore]);
+      // Whole days, as partitions: feedback stays as long as its request.
+      const before = dayStart(dayOf(rowsBefore));
+      await slices(client, 'feedbacks', 'coalesce(row_at, created_at) < $1', [before]);
     }
     const { rows: copies } = await client.query<{ found: boolean }>(
       `SELECT to_regclass('${copiesOfRequests}') IS NOT NULL AS found`,
