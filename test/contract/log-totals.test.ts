@@ -5,7 +5,7 @@ import { allLogs, type LogFilters } from '../../src/common/ledger/log-filters.js
 import { newestFirst } from '../../src/common/ledger/logs/log-query.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { dayMs } from '../../src/control-plane/analytics/buckets.js';
-import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
+import { PostgresAnalytics, type StatementReader } from '../../src/control-plane/analytics/postgres.js';
 import { PostgresCopies } from '../../src/control-plane/analytics/rollups/postgres-copies.js';
 import { PostgresCounts } from '../../src/control-plane/analytics/rollups/postgres-counts.js';
 import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
@@ -164,6 +164,44 @@ describe('totals of pages of logs', () => {
       await other.end();
       expect(await expired).to.be.greaterThan(10);
       await totals();
+    });
+
+    it('are of one moment, though requests are deleted between its statements', async () => {
+      await count();
+      const about: About = { sight: all, filters: { ...allLogs, at: { min: start + dayMs / 2 } } };
+      const before = await plainTotal(about);
+      const { statements } = ledger;
+      let isExpired = false;
+      const besides = (reader: StatementReader): StatementReader => ({
+        async read(text, values) {
+          if (!isExpired && text.includes('AS total')) {
+            isExpired = true;
+            await expire(null, 'w-2', start + 5.5 * dayMs);
+          }
+          return reader.read(text, values);
+        },
+      });
+      const reader = {
+        ...besides(statements),
+        snapshot: <T>(work: (reader: StatementReader) => Promise<T>) =>
+          statements.snapshot((inner) => work(besides(inner))),
+      };
+      expect(await new PostgresAnalytics(reader).count(about)).to.equal(before);
+      expect(isExpired).to.equal(true);
+      const after = await plainTotal(about);
+      expect(after).to.be.lessThan(before!);
+      expect(await analytics.count(about)).to.equal(after);
+    });
+
+    it('are 0 of times before 1970, though the first day of it is counted', async () => {
+      await ledger.apply(batchOf([{ ...rows[0]!, org, id: 'of-1970', at: 5 }]));
+      await count();
+      await copy();
+      for (const max of [-1, -3 * dayMs, 4]) {
+        const total = await analytics.count({ sight: all, filters: { ...allLogs, at: { max } } });
+        expect(total ?? 0, String(max)).to.equal(0);
+      }
+      expect(await analytics.count({ sight: all, filters: { ...allLogs, at: { max: dayMs } } })).to.equal(1);
     });
   });
 });

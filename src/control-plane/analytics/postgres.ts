@@ -29,6 +29,11 @@ export interface StatementReader {
   read<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]>;
 }
 
+/** Also answers several statements as of the same moment. */
+export interface SnapshotReader extends StatementReader {
+  snapshot<T>(work: (reader: StatementReader) => Promise<T>): Promise<T>;
+}
+
 const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
 const used = "state = 0 AND usage_source <> 'none' AND cache NOT IN ('HIT', 'SEMANTIC HIT')";
 /** PostgreSQL makes no text of JSON with a NUL in it. */
@@ -89,8 +94,8 @@ function requestsAndCopies(days: readonly Stretch[]): string {
   return `(SELECT ${columns} FROM ${requestsOf(`WHERE ${outside(days)}`)} AS others UNION ALL ${selectCopies(allColumns, days)})`;
 }
 
-/** A number of a day that the column takes. */
-const clamped = (day: number): number => Math.min(Math.max(day, 0), 2_000_000_000);
+/** A number of a day that the column takes. Days before 1970 have nothing, as -1 has. */
+const clamped = (day: number): number => Math.min(Math.max(day, -1), 2_000_000_000);
 
 type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 
@@ -110,7 +115,7 @@ export class PostgresAnalytics implements Analytics {
   /** The tables of rollups that there are. A node makes them when it starts. */
   readonly #found = new Set<string>();
 
-  constructor(readonly reader: StatementReader) {}
+  constructor(readonly reader: SnapshotReader) {}
 
   async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
     const days = new FoundDays(this.reader, this.#found);
@@ -123,11 +128,15 @@ export class PostgresAnalytics implements Analytics {
    */
   async count(about: AboutRequests): Promise<number | null> {
     if (!hasNoTraces(about)) return null;
-    const days = new FoundDays(this.reader, this.#found);
+    return this.reader.snapshot((reader) => this.#count(about, reader));
+  }
+
+  async #count(about: AboutRequests, reader: StatementReader): Promise<number | null> {
+    const days = new FoundDays(reader, this.#found);
     const counted = await countedDaysOf(about, days);
     const copied = await copiedDaysOf(about, days);
     if (counted === null && copied.length === 0) return null;
-    const database = new PostgresDatabase(this.reader, days, copied);
+    const database = new PostgresDatabase(reader, days, copied);
     const values = new Placeholders();
     const [row] = await database.rows(
       `SELECT ${number(`count(*)${counted === null ? '' : ` + (${sumOfCounts(about, counted, values)})`}`)} AS total

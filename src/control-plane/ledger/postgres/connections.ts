@@ -80,11 +80,33 @@ export class LedgerConnections {
    * Rows of one question. `name`: of a text that is always the same, for which the server keeps its plan. Throws the coded error
    * `store_unavailable`, within 6 s.
    */
-  async read<Row extends QueryResultRow>(
+  read<Row extends QueryResultRow>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
+    return this.#reading((client) => this.#rows<Row>(client, text, values, name));
+  }
+
+  /** Answers several questions as of the same moment, in the time that `read` has for one, and throws as it does. */
+  snapshot<T>(work: (reader: Pick<LedgerConnections, 'read'>) => Promise<T>): Promise<T> {
+    return this.#reading(async (client) => {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const done = await work({ read: (text, values, name) => this.#rows(client, text, values, name) });
+      await client.query('COMMIT');
+      return done;
+    });
+  }
+
+  async #rows<Row extends QueryResultRow>(
+    client: PoolClient,
     text: string,
     values: readonly unknown[],
     name?: string,
   ): Promise<Row[]> {
+    const query = { name, text, values: [...values], types: this.#types };
+    const { rows } = await client.query<Row>(query as never);
+    return rows;
+  }
+
+  /** `work` may be run twice. Its connection is closed if it fails. */
+  async #reading<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const end = performance.now() + deadlineMs;
     for (let tries = 0; ; tries++) {
       let client: PoolClient | null = null;
@@ -93,11 +115,10 @@ export class LedgerConnections {
         client = await this.#pool.connect();
         const reader = client;
         timer = setTimeout(() => cut(reader), Math.max(0, end - performance.now()));
-        const query = { name, text, values: [...values], types: this.#types };
-        const { rows } = await client.query<Row>(query as never);
+        const done = await work(client);
         clearTimeout(timer);
         client.release();
-        return rows;
+        return done;
       } catch (error) {
         clearTimeout(timer);
         client?.release(true);

@@ -80,7 +80,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
   /** For statements of analytics. */
-  readonly statements: Pick<LedgerConnections, 'read' | 'apart'>;
+  readonly statements: Pick<LedgerConnections, 'read' | 'snapshot' | 'apart'>;
   /** Runs before rows are deleted whose time is over. */
   beforeExpiry: () => Promise<unknown> = async () => {};
   readonly reading: LedgerReading;
