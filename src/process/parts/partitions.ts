@@ -14,12 +14,21 @@ export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, vo
     const { copiesOf, countsOf, maintainPartitions } = await import('./shared-ledger.js');
     const copies = copiesOf(sharedLedger);
     const counts = countsOf(sharedLedger);
-    schedules.add('rollups', async () => {
-      await sharedLedger.prepare();
+    const rollUp = async (): Promise<void> => {
       const days = await sharedLedger.beforeExpiry();
       if (typeof days === 'number' && days > 0) log.info({ days }, 'Days of analytics were rolled up.');
-      await counts.count(Date.now(), copyingMs);
-      await copies.copy(Date.now(), copyingMs);
+    };
+    schedules.add('rollups', async () => {
+      await sharedLedger.prepare();
+      const failures: unknown[] = [];
+      // Each is of use without the others.
+      for (const step of [
+        rollUp,
+        () => counts.count(Date.now(), copyingMs),
+        () => copies.copy(Date.now(), copyingMs),
+      ])
+        await step().catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
     });
     schedules.add('partitions', () => maintainPartitions(sharedLedger, settings, Date.now(), log));
   },

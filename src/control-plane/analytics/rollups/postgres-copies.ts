@@ -2,6 +2,7 @@ import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { copyDay, copyOf, createCopies, createCopy } from './copied-requests.js';
 import {
+  again,
   type InConnection,
   partitionedDays,
   rollupsLock,
@@ -28,11 +29,10 @@ export class PostgresCopies {
       const days = (await partitionedDays(connection, 'exchanges'))
         .filter((day) => day < today && !done.has(day))
         .sort((a, b) => b - a);
-      const partitions = new Set(await partitionedDays(connection, 'copied_requests'));
       let copied = 0;
       for (const day of days) {
         if (performance.now() > end) break;
-        await copyOne(connection, day, partitions.has(day));
+        await again(() => copyOne(connection, day));
         copied++;
       }
       const { rows } = await connection.query<{ found: boolean }>(
@@ -57,8 +57,8 @@ export async function prepareCopies(connection: WorkConnection): Promise<void> {
 }
 
 /** In one transaction. It fails if another node copies the same day at the same time: the day is copied nevertheless. */
-export async function copyOne(connection: WorkConnection, day: number, hasPartition: boolean): Promise<void> {
-  if (!hasPartition)
+export async function copyOne(connection: WorkConnection, day: number): Promise<void> {
+  if (!(await partitionedDays(connection, 'copied_requests')).includes(day))
     await transaction(connection, 'READ COMMITTED', async () => {
       await connection.query(createCopy(day));
     });

@@ -1,5 +1,6 @@
 import { dayMs } from '../buckets.js';
 import {
+  again,
   type InConnection,
   partitionedDays,
   rollupsLock,
@@ -50,7 +51,7 @@ export class PostgresCounts {
       let counted = 0;
       for (const day of days) {
         if (performance.now() > end) break;
-        await countOne(connection, day);
+        await again(() => countOne(connection, day));
         counted++;
       }
       return counted;

@@ -2,7 +2,7 @@ import { dayMs } from '../buckets.js';
 import { copyOne, prepareCopies } from './postgres-copies.js';
 import { countOne, prepareCounts } from './postgres-counts.js';
 import { PostgresRollups, prepareRollups, rollUpOne } from './postgres-rollups.js';
-import { type InConnection, partitionedDays, type WorkConnection } from './postgres-work.js';
+import { again, type InConnection, partitionedDays, type WorkConnection } from './postgres-work.js';
 
 export interface RebuildProgress {
   readonly done: number;
@@ -14,21 +14,6 @@ export class RebuildIsRunning extends Error {}
 
 /** Ends with the connection, also where its process was killed. */
 const lock = "pg_try_advisory_lock(hashtext('headgate rebuild'), hashtext(current_schema()))";
-
-/** Errors caused by a gateway's schedule working on the same day: a changed row, a deadlock, a row or table that is there already. */
-const isBeside = (error: unknown): boolean =>
-  ['40001', '40P01', '23505', '42P07', '42P17'].includes(String((error as { code?: unknown }).code));
-const maxTries = 5;
-
-async function again(work: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tries === maxTries || !isBeside(error)) throw error;
-    }
-  }
-}
 
 /**
  * Makes rollups, copies and counts of all days that have ended again, newest first: a transaction each for a day, until whose end
@@ -49,7 +34,7 @@ export async function rebuildAnalytics(
       onProgress({ done, total: all.length });
       await rebuildOne(connection, day);
     }
-    await again(async () => void (await new PostgresRollups((work) => work(connection)).rollUpWeeks()));
+    await new PostgresRollups((work) => work(connection)).rollUpWeeks();
     return all.length;
   });
   if (days === null) throw new RebuildIsRunning();
@@ -59,8 +44,5 @@ export async function rebuildAnalytics(
 async function rebuildOne(connection: WorkConnection, day: number): Promise<void> {
   await again(() => rollUpOne(connection, day, true));
   await again(() => countOne(connection, day));
-  await again(async () => {
-    const copied = await partitionedDays(connection, 'copied_requests');
-    await copyOne(connection, day, copied.includes(day));
-  });
+  await again(() => copyOne(connection, day));
 }

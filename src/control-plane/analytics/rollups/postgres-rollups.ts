@@ -2,6 +2,7 @@ import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
 import {
+  again,
   type InConnection,
   partitionedDays,
   rollupsLock,
@@ -53,7 +54,7 @@ export class PostgresRollups {
         .sort((a, b) => b - a);
       let made = 0;
       for (const day of days) {
-        await rollUpOne(connection, day);
+        await again(() => rollUpOne(connection, day));
         made++;
       }
       return made;
@@ -65,9 +66,11 @@ export class PostgresRollups {
     return this.#prepared(async (connection) => {
       const { rows } = await connection.query<{ day: number }>(changedWeeks);
       for (const { day } of rows)
-        await transaction(connection, 'REPEATABLE READ', async () => {
-          for (const statement of rollUpWeek(day)) await connection.query(statement);
-        });
+        await again(() =>
+          transaction(connection, 'REPEATABLE READ', async () => {
+            for (const statement of rollUpWeek(day)) await connection.query(statement);
+          }),
+        );
       return rows.length;
     });
   }

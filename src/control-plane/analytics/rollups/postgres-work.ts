@@ -30,6 +30,22 @@ export async function transaction(
   }
 }
 
+/** Errors where another node works on the same day: a changed row, a deadlock, a row, table or partition that is there already. */
+const isBeside = (error: unknown): boolean =>
+  ['40001', '40P01', '23505', '42P07', '42P17', '42809'].includes(String((error as { code?: unknown }).code));
+const maxTries = 5;
+
+/** Work on one day, again where another node has worked on it at the same time. */
+export async function again(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries === maxTries || !isBeside(error)) throw error;
+    }
+  }
+}
+
 /** The days that a table has partitions of. */
 export async function partitionedDays(
   connection: WorkConnection,
