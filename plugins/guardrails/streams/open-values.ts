@@ -148,8 +148,12 @@ export class OpenValues {
 }
 
 /** Where the last run of characters begins that are no space. */
-const lastRun = (text: string, longest: number): number =>
-  Math.max(text.length - longest, text.search(/\S*$/));
+function lastRun(text: string, longest: number): number {
+  const least = Math.max(0, text.length - longest);
+  let at = text.length;
+  while (at > least && !/\s/.test(text[at - 1]!)) at--;
+  return at;
+}
 
 const follows = (wanted: string, after: string): boolean =>
   wanted === '' ? !'-_'.includes(after) : wanted.includes(after);

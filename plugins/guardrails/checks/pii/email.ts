@@ -14,8 +14,8 @@ const label = `(?:${latin}(?:(?:${latin}|-){0,62}${latin})?|(?:${foreign})(?:(?:
 // What follows the point after an ASCII name may be the next sentence.
 const top = `[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,40}|(?<=[^\\0-\\x7f]\\.)(?:${latin}{2,24}|(?:${foreign}){1,24})`;
 const domain = new RegExp(`((?:${label}\\.){1,8})(${top})(?![A-Za-z0-9-])`, 'yu');
-/** The beginning of a domain, up to the end of the text. */
-const domainOpen = /@(?:[\p{L}\p{M}\p{Nd}-]{1,64}\.?){0,9}$/u;
+/** The beginning of a domain, up to the end of the text. A point ends each of its labels but the last: there is one way to match. */
+const domainOpen = /^(?:[\p{L}\p{M}\p{Nd}-]{1,64}(?:\.|$)){0,9}$/u;
 
 /** Ends of file names that follow an @, as in `icon@2x.png`. */
 const fileName = /^(?:png|jpe?g|gif|svg|webp|css|js|ts|tsx|jsx|json|html?|md|txt|py|so|dll|zip|gz)$/i;
@@ -49,8 +49,9 @@ export const email: SearchKind = {
   longest: 320,
   open(text, from) {
     const end = text.slice(-(320 - maxLocal));
-    const begun = end.search(domainOpen);
-    const at = begun === -1 ? text.length : text.length - end.length + begun;
+    const begun = end.lastIndexOf('@');
+    const isOpen = begun !== -1 && domainOpen.test(end.slice(begun + 1));
+    const at = isOpen ? text.length - end.length + begun : text.length;
     const start = localStart(text, at, true);
     return start === at ? text.length : Math.max(from, start);
   },

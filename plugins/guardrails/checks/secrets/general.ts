@@ -8,9 +8,12 @@ const pemBody =
   /(?:[\s\\rn]{0,6}[A-Za-z-]{3,20}: [^\n\\]{0,100}){0,4}[A-Za-z0-9+/=\s\\]{0,8000}(?:-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----)?/y;
 
 const pemBegin = '-----BEGIN';
-/** The beginning of one, up to the end of the text. */
+/**
+ * The beginning of one, up to the end of the text. Lines before the key, and its base64, are captured looking ahead and then
+ * repeated: what they have matched is not tried in shorter forms.
+ */
 const pemOpen =
-  /-----BEGIN[A-Z0-9 ]{0,30}(?:-{1,5}(?:[\s\\rn]{0,6}[A-Za-z-]{0,20}: [^\n\\]{0,100}){0,4}[A-Za-z0-9+/=\s\\]{0,8000}(?:-{1,5}(?:E|EN|END[A-Z0-9 ]{0,30}-{0,5})?)?)?$/y;
+  /-----BEGIN[A-Z0-9 ]{0,30}(?:-{1,5}(?=(?<lines>(?:[\s\\rn]{0,6}[A-Za-z-]{0,20}: [^\n\\]{0,100}){0,4}))\k<lines>(?:[\s\\rn]{0,6}[A-Za-z-]{0,20}:?|(?=(?<base64>[A-Za-z0-9+/=\s\\]{0,8000}))\k<base64>(?:-{1,5}(?:E|EN|END[A-Z0-9 ]{0,30}-{0,5})?)?))?$/y;
 
 export const privateKey: SearchKind = {
   id: 'PRIVATE_KEY',
@@ -40,13 +43,26 @@ export const privateKey: SearchKind = {
 };
 
 const jwtForm = /eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{4,6000}\.[A-Za-z0-9_-]{0,1000}/y;
+/** The beginning of one. */
+const jwtOpen =
+  /^(?:e|ey|eyJ[A-Za-z0-9_-]{0,2000}(?:\.(?:e|ey|eyJ[A-Za-z0-9_-]{0,6000}(?:\.[A-Za-z0-9_-]{0,1000})?)?)?)$/;
 
 export const jsonWebToken: SearchKind = {
   id: 'JWT',
   title: 'JSON web token',
   example: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJqYW5lIn0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg',
   longest: 9010,
-  form: jwtForm,
+  open(text, from) {
+    const least = Math.max(0, text.length - this.longest);
+    let [at, begins] = [text.length, text.length];
+    for (let parts = 0; parts < 3; parts++) {
+      while (at > least && isBase64(text.charCodeAt(at - 1))) at--;
+      if (jwtOpen.test(text.slice(at))) begins = at;
+      if (at === least || text[at - 1] !== '.') break;
+      at--;
+    }
+    return Math.max(from, begins);
+  },
   search(text, from, to, found) {
     let after = from;
     eachOccurrence(text, 'eyJ', from, to, (start) => {
