@@ -3,6 +3,7 @@ import { kindFacts, makeCases } from '../../bench/labelled/cases.js';
 import { compare, independentTexts } from '../../bench/labelled/independent.js';
 import { rowsWhere, score, totals } from '../../bench/labelled/score.js';
 import { Detector } from '../../plugins/guardrails/checks/detect/detector.js';
+import { findingsResult } from '../../plugins/guardrails/checks/detect/findings-result.js';
 import { keccak256 } from '../../plugins/guardrails/checks/detect/keccak.js';
 import { Redactor } from '../../plugins/guardrails/checks/detect/redact.js';
 import { personalCategories, personalKinds } from '../../plugins/guardrails/checks/pii/kinds.js';
@@ -143,6 +144,28 @@ describe('detectors of personal data and secrets', () => {
       const text = `${card}; 4111.1111.1111.1111; ${card.replaceAll(' ', '\u00a0')}; 4111\u200b111111111111; ４１１１１１１１１１１１１１１１`;
       expect(redactor.replace(text, all.find(text))).to.equal(Array(5).fill('{{CREDIT_CARD_1}}').join('; '));
     });
+
+    for (const [text, kinds] of [
+      [`${card}\u200b.joe@example-company.com`, ['CREDIT_CARD', 'EMAIL_ADDRESS']],
+      ['DE89 3704 0044 0532 0130 00\u200b.joe@example-company-with-long-name.com', ['IBAN', 'EMAIL_ADDRESS']],
+      ['jo.smith@mail.example.org\u200bann@longer-name.mail.example.org', ['EMAIL_ADDRESS']],
+    ] as const)
+      it(`cover all that is found with and without invisible characters: ${JSON.stringify(text)}`, () => {
+        const hits = all.find(`Card ${text} is it`);
+        expect(hits.map(({ start, end }) => [start, end])).to.deep.equal([[5, 5 + text.length]]);
+        const options = { redact: true, not: false, what: 'personal data' };
+        const { data, transformed } = findingsResult(all, [`Card ${text} is it`], options);
+        expect(transformed![0]).to.match(/^Card \{\{[A-Z_]+_1\}\} is it$/);
+        expect((data as { counts: object }).counts).to.deep.equal(
+          Object.fromEntries(kinds.map((kind) => [kind, 1])),
+        );
+      });
+
+    for (const filler of ['\u3164', '\u115f', '\u1160', '\uffa0'])
+      it(`a card with a filler of Korean between all digits: ${JSON.stringify(filler)}`, () => {
+        const value = [...card].join(filler);
+        expect(found(`My card: ${value}, thanks`)).to.deep.equal([`CREDIT_CARD ${value}`]);
+      });
 
     it('exclude text that follows without a space', () => {
       expect(found('联系我jo@example.org谢谢')).to.deep.equal(['EMAIL_ADDRESS jo@example.org']);

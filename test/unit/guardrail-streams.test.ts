@@ -101,6 +101,10 @@ describe('a value that is written in an unusual way, in pieces', () => {
     `Card ${[...'4111111111111111'].join('\u200b\u2060')} done`,
     'Write to ju\u0308rgen@bu\u0308cher.example.de, please',
     'Write to an\u200bn@exam\u00adple.org, please',
+    'Card 4111 \u200b1111 \u200b1111 \u200b1111 ok',
+    'Card 4111\u200b 1111 \u2060\u200b1111\u200b \u200b1111 ok',
+    'Card 4111 1111 1111 1111\u200b.joe@example-company.com done',
+    'jo.smith@mail.example.org\u200bann@longer-name.mail.example.org done',
     'пишите иван@почта.рф, спасибо',
     `${'联系我们'.repeat(30)}jo@example.org谢谢`,
   ])

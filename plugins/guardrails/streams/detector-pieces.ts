@@ -2,6 +2,7 @@ import type { CheckResult } from '../check.js';
 import type { Detector } from '../checks/detect/detector.js';
 import { DetectorCache } from '../checks/detect/detector-cache.js';
 import { countedResult, type FindingsOptions } from '../checks/detect/findings-result.js';
+import { idsOf } from '../checks/detect/kind.js';
 import { Redactor } from '../checks/detect/redact.js';
 import { personalKinds } from '../checks/pii/kinds.js';
 import { secretCategories, secretKinds } from '../checks/secrets/kinds.js';
@@ -21,8 +22,10 @@ class DetectorRun implements PieceRun {
 
   find(text: string, from: number, after: number): readonly FoundValue[] {
     const found: FoundValue[] = [];
-    for (const { start, end, kind } of this.detector.find(text))
-      if (start >= after && end > from) found.push({ start, end, kind: kind.id });
+    for (const value of this.detector.find(text)) {
+      const { start, end } = value;
+      if (start >= after && end > from) found.push({ start, end, kinds: idsOf(value) });
+    }
     return found;
   }
 
@@ -30,8 +33,8 @@ class DetectorRun implements PieceRun {
     return this.openValues.open(text, from);
   }
 
-  take({ kind = '' }: FoundValue, value: string): string | null {
-    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
+  take({ kinds: [kind = '', ...others] = [] }: FoundValue, value: string): string | null {
+    for (const id of [kind, ...others]) this.#counts[id] = (this.#counts[id] ?? 0) + 1;
     return this.options.redact ? this.#redactor.placeholder(kind, value) : null;
   }
 

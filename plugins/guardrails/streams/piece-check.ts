@@ -4,7 +4,8 @@ import type { CheckParameters, CheckResult } from '../check.js';
 export interface FoundValue {
   readonly start: number;
   readonly end: number;
-  readonly kind?: string;
+  /** The ids of its kinds. The first one is that of its placeholder. */
+  readonly kinds?: readonly string[];
 }
 
 /** A check that judges texts while they come, for one exchange. */

@@ -1,4 +1,5 @@
 import { maxHeldBytes } from '../../../src/common/plugin-host/texts/text-piece.js';
+import { VisibleText } from '../checks/detect/readings.js';
 import type { FoundValue, PieceRun } from './piece-check.js';
 
 /** Characters before a piece in which checks see words and the beginnings of values. */
@@ -84,5 +85,11 @@ export class PieceText {
   }
 }
 
-const mayGoOn = (text: string, end: number): boolean =>
-  end === text.length || (end === text.length - 1 && joints.includes(text[end]!));
+/** A joint, and the invisible characters before and after it that readings leave out. */
+const longestJoint = 5;
+
+function mayGoOn(text: string, end: number): boolean {
+  if (text.length - end > longestJoint) return false;
+  const { text: rest } = new VisibleText(text.slice(end));
+  return rest === '' || (rest.length === 1 && joints.includes(rest));
+}

@@ -103,7 +103,7 @@ export class Detector {
     }
   }
 
-  /** Every value, in the order of the text; of two that overlap, the longer. */
+  /** Every value, in the order of the text; of two that overlap, the longer, or one that covers what two readings have found. */
   find(text: string): readonly DetectedValue[] {
     const plain = plainText(text);
     const found = this.#findIn(plain.text);
@@ -246,17 +246,30 @@ function withoutOverlaps(hits: Hit[], from: number): DetectedValue[] {
   return kept.map(({ kind, start, end }) => ({ kind, start, end }));
 }
 
-/** The values of two readings of a text; of two that overlap the longer, and of two with the same place that of the first. */
+/**
+ * The values of two readings of a text. Those that overlap become one that covers them, so that nothing either reading has
+ * found stays in the text: of the kind of the longest, and of two as long that of the first reading.
+ */
 function merged(some: readonly DetectedValue[], others: readonly DetectedValue[]): readonly DetectedValue[] {
   if (others.length === 0) return some;
-  const kept: DetectedValue[] = [];
+  const groups: { end: number; readonly values: DetectedValue[] }[] = [];
   for (const value of [...some, ...others].sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = kept.at(-1);
-    if (last === undefined || value.start >= last.end) kept.push(value);
-    else if (value.end - value.start > last.end - last.start) kept[kept.length - 1] = value;
+    const last = groups.at(-1);
+    if (last === undefined || value.start >= last.end) groups.push({ end: value.end, values: [value] });
+    else {
+      last.values.push(value);
+      last.end = Math.max(last.end, value.end);
+    }
   }
-  return kept;
+  return groups.map(({ end, values }) => {
+    const longest = values.reduce((most, one) => (lengthOf(one) > lengthOf(most) ? one : most));
+    const alsoOf = [...new Set(values.map(({ kind }) => kind))].filter(({ id }) => id !== longest.kind.id);
+    const value = { kind: longest.kind, start: values[0]!.start, end };
+    return alsoOf.length === 0 ? value : { ...value, alsoOf };
+  });
 }
+
+const lengthOf = ({ start, end }: DetectedValue): number => end - start;
 
 /** `hit` overlaps `last` and begins with it or in it. */
 function isBetter(hit: Hit, last: Hit): boolean {

@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../check.js';
 import type { Detector } from './detector.js';
-import type { DetectedValue } from './kind.js';
+import { type DetectedValue, idsOf } from './kind.js';
 import { Redactor } from './redact.js';
 
 export interface FindingsOptions {
@@ -47,6 +47,6 @@ export function countedResult(
 
 function countsOf(findings: readonly DetectedValue[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { kind } of findings) counts[kind.id] = (counts[kind.id] ?? 0) + 1;
+  for (const id of findings.flatMap(idsOf)) counts[id] = (counts[id] ?? 0) + 1;
   return counts;
 }

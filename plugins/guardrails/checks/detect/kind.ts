@@ -74,4 +74,10 @@ export interface DetectedValue {
   readonly kind: ValueKind;
   readonly start: number;
   readonly end: number;
+  /** Other kinds of which there are values in it. */
+  readonly alsoOf?: readonly ValueKind[];
 }
+
+/** The kinds of a value that was found, each id once. */
+export const idsOf = ({ kind, alsoOf = [] }: DetectedValue): readonly string[] =>
+  alsoOf.length === 0 ? [kind.id] : [...new Set([kind.id, ...alsoOf.map(({ id }) => id)])];

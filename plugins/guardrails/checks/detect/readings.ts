@@ -15,10 +15,10 @@ for (const hyphen of [0x2010, 0x2011]) readAs[hyphen] = 0x2d;
 const isFullWidth = /[Ａ-Ｚａ-ｚ＠．＋－＿]/;
 for (let code = 0xff01; code <= 0xff5e; code++)
   if (isFullWidth.test(String.fromCharCode(code))) readAs[code] = code - 0xfee0;
-/** Soft hyphens, joiners, marks of direction, byte order marks, from and to. */
+/** Soft hyphens, joiners, marks of direction, byte order marks, fillers of Korean, from and to. */
 const hiddenRanges = [
   ...[0xad, 0xad, 0x34f, 0x34f, 0x61c, 0x61c, 0x180e, 0x180e, 0x200b, 0x200f, 0x202a, 0x202e],
-  ...[0x2060, 0x2064, 0x2066, 0x206f, 0xfeff, 0xfeff],
+  ...[0x115f, 0x1160, 0x2060, 0x2064, 0x2066, 0x206f, 0x3164, 0x3164, 0xfeff, 0xfeff, 0xffa0, 0xffa0],
 ];
 for (let i = 0; i < hiddenRanges.length; i += 2)
   readAs.fill(hidden, hiddenRanges[i], hiddenRanges[i + 1]! + 1);
@@ -40,7 +40,10 @@ export interface PlainText {
    * letters in place of full-width ones. Its length is the same. Of digits outside of the first plane nothing is known.
    */
   readonly text: string;
-  /** Has it invisible characters beside one that may be part of a value? Others are those of emoji, and within words of Persian. */
+  /**
+   * Has it invisible characters at its end, or beside a character that may be part of a value? Others are those of emoji, and
+   * within words of Persian.
+   */
   readonly hides: boolean;
 }
 
@@ -54,7 +57,8 @@ export function plainText(text: string): PlainText {
     const read = readAs[code]!;
     if (read === 0) continue;
     if (read === hidden) {
-      hides ||= isOfValue(text.charCodeAt(at - 1)) || isOfValue(text.charCodeAt(at + 1));
+      hides ||=
+        at === text.length - 1 || isOfValue(text.charCodeAt(at - 1)) || isOfValue(text.charCodeAt(at + 1));
     } else {
       plain += text.slice(from, at) + String.fromCharCode(read);
       from = at + 1;
