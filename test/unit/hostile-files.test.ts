@@ -106,7 +106,16 @@ describe('files that were made to do harm', () => {
       });
       expect(readBounded(pipe, 100)).to.equal('one\ntwo\n');
       await new Promise((ended) => writer.once('exit', ended));
-      expect(() => readInput(pipe)).to.throw(CliError, 'is a pipe that no program writes to');
+      expect(() => readInput(pipe)).to.throw(CliError, 'is empty, or a pipe that no program writes to');
+    });
+
+    it('a pipe whose writer has it open is awaited for longer than one without a writer', async function () {
+      this.timeout(30_000);
+      const pipe = join(folder, 'slow');
+      execFileSync('mkfifo', [pipe]);
+      const writer = spawn('/bin/sh', ['-c', `(sleep 5.5; echo late) > ${pipe}`], { stdio: 'ignore' });
+      expect(readBounded(pipe, 100)).to.equal('late\n');
+      await new Promise((ended) => writer.once('exit', ended));
     });
 
     it('links that lead to each other cannot be read', () => {

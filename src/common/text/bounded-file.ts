@@ -1,11 +1,14 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const pieceBytes = 64 * 1024;
-/** A named pipe that no program writes to for this long is not read. Milliseconds. */
+/**
+ * A pipe without a writer is given up after this long. Milliseconds. For one that a program has open there is no limit, however
+ * long it sends nothing: it may still be computing.
+ */
 const writerMs = 5000;
 const pauseMs = 10;
 
-/** A file that is longer than its reader accepts, or a pipe that nothing writes to. */
+/** A file that is longer than its reader accepts, or a pipe that is empty or has no writer. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }
@@ -31,8 +34,10 @@ export function readBounded(file: string | number, mostBytes: number): string {
         length += read;
         if (length > mostBytes) throw new UnreadableFile(`is longer than ${mostBytes} bytes`);
       } else if (read === 0) {
+        // A pipe has no writer: not yet, or not any more.
         if (opened === null || !isPipe || length > 0) break;
-        if (performance.now() > until) throw new UnreadableFile('is a pipe that no program writes to');
+        if (performance.now() > until)
+          throw new UnreadableFile('is empty, or a pipe that no program writes to');
         wait();
       } else wait();
     }
