@@ -41,9 +41,9 @@ function takenBy(writer: StreamWriter, most: number, delta: (i: number) => objec
 
 describe('a stream that is converted', () => {
   for (const [name, writer] of Object.entries(writers)) {
-    it(`keeps the arguments of a call, and refuses them beyond 64 MiB: ${name}`, () => {
+    it(`keeps the arguments of a call, and refuses them beyond 16 MiB: ${name}`, () => {
       const mebibyte = 'x'.repeat(1024 * 1024);
-      expect(takenBy(writer(), 100, () => call(0, mebibyte))).to.equal(63);
+      expect(takenBy(writer(), 100, () => call(0, mebibyte))).to.equal(15);
     });
 
     it(`keeps 10,000 calls of tools, and refuses more: ${name}`, () => {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 
 /** Characters; a piece of text counts as a few more, which it takes in memory. */
-const mostCharacters = 64 * 1024 * 1024;
+const mostCharacters = 16 * 1024 * 1024;
 const pieceCharacters = 32;
 /** Choices, blocks and calls of tools. */
 const mostParts = 10_000;
