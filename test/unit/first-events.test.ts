@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
-import { reportedError } from '../../src/data-plane/providers/formats/reported-error.js';
 import { type Ask, type Asked, BareWorker, type Client, soon } from '../support/bare-worker.js';
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
@@ -229,14 +228,49 @@ describe('a stream whose first event is an error', () => {
     ]);
   });
 
-  it('counts the usage that comes with it', async () => {
-    const [, asked] = await worker.asking(worker.key(), {
-      ...chat,
-      config: JSON.stringify(target('openrouter')),
+  const error = { code: 'server_error', message: 'Gone' };
+  for (const [provider, ask, event] of [
+    ['openrouter', chat, { error, usage: { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 } }],
+    [
+      'openai',
+      responses,
+      { type: 'response.failed', response: { error, usage: { input_tokens: 7, output_tokens: 1 } } },
+    ],
+    [
+      'anthropic',
+      messages,
+      {
+        type: 'error',
+        error: { type: 'api_error', message: 'Gone' },
+        usage: { input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 1 },
+      },
+    ],
+    ['anthropic', chat, { type: 'error', error, usage: { input_tokens: 7, output_tokens: 1 } }],
+    [
+      'google',
+      gemini,
+      { error: { code: 500, message: 'x' }, usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1 } },
+    ],
+  ] as const)
+    it(`counts the usage that comes with it: ${provider}, ${Object.keys(event)}`, async () => {
+      const [, asked] = await worker.asking(worker.key(), {
+        ...ask,
+        config: JSON.stringify(target(provider)),
+      });
+      begin(asked, data(event));
+      expect((await settled()).attempts[0]?.usage).to.include({ input: 7, output: 1 });
     });
-    const usage = { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 };
-    begin(asked, data({ error: { code: 502, message: 'Gone' }, usage }));
-    expect((await settled()).attempts[0]?.usage).to.include({ input: 7, output: 1 });
+
+  it('has no longer wait in its headers than another answer', async () => {
+    const [client, { handler }] = await worker.asking(worker.key(), {
+      ...messages,
+      config: JSON.stringify(target('anthropic')),
+    });
+    handler.head(200, ['content-type', 'text/event-stream', 'retry-after', '9999999']);
+    handler.data(Buffer.from(data({ type: 'error', error: { type: 'rate_limit_error', message: 'x' } })));
+    await ended(client);
+    expect(client.status).to.equal(429);
+    expect(client.headers[client.headers.indexOf('retry-after') + 1]).to.equal('86400');
   });
 
   it('passes on an error that follows the start of a message', async () => {
@@ -303,27 +337,21 @@ describe('a first event', () => {
   });
 });
 
-describe('the status of a reported error', () => {
-  for (const [name, event, status] of [
-    ['error', { type: 'error', error: { type: 'api_error', message: 'x' } }, 500],
-    ['error', { type: 'error', error: { type: 'new_error', message: 'x' } }, 502],
-    ['', { object: 'error', message: 'Too long', code: 400 }, 400],
-    ['', { error: { code: 429, message: 'x', status: 'RESOURCE_EXHAUSTED' } }, 429],
-    ['', { error: { message: 'x', status: 'UNAVAILABLE' } }, 503],
-    ['', { error: 'overloaded' }, 502],
-    ['modelStreamErrorException', { message: 'x' }, 424],
-    ['error', { code: 'internalServerException', message: 'x' }, 500],
-  ] as const) {
-    it(`is ${status} for ${name} ${JSON.stringify(event)}`, () => {
-      expect(reportedError(name, JSON.stringify(event))?.status).to.equal(status);
+describe('the log of a stream whose first event is an error', () => {
+  it('has what the provider sent', async () => {
+    const worker = await new BareWorker().start({ logBodies: true });
+    const kept: { id: string; response: unknown }[] = [];
+    const { journal } = worker.pipeline;
+    journal.keepBodies = (bodies) => void kept.push(bodies as never);
+    const [client, { handler }] = await worker.asking(worker.key(), {
+      ...messages,
+      config: JSON.stringify({ provider: 'anthropic', api_key: 'sk-test-key-0001' }),
     });
-  }
-
-  it('is that of an unknown failure where the event is no JSON', () => {
-    expect(reportedError('error', 'Internal error')).to.deep.equal({
-      status: 502,
-      body: 'Internal error',
-      usage: null,
-    });
+    handler.head(200, ['content-type', 'text/event-stream']);
+    handler.data(Buffer.from(`: hi\n\n${overloaded}`));
+    await soon('both are kept', () => kept.length === 2);
+    expect(String(kept[0]!.response)).to.equal(client.text);
+    expect(String(kept[1]!.response)).to.equal(`: hi\n\n${overloaded}`);
+    worker.close();
   });
 });

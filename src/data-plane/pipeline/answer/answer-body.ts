@@ -46,6 +46,13 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown): Js
 export const tooLarge = ({ call }: Outgoing, maxBytes: number): GatewayError =>
   new GatewayError('upstream_too_large', `${call.provider} answered with more than ${maxBytes} bytes.`);
 
+/** The error for an answer whose status is a redirect's. */
+export const redirected = ({ call }: Outgoing, status: number): GatewayError =>
+  new GatewayError(
+    'upstream_redirect',
+    `${call.provider} answered with a redirect (${status}), which is not followed.`,
+  );
+
 /** The error for a body in a coding that was not requested, in which a repeated credential could not be found. */
 export const unsearchable = (outgoing: Outgoing, coding: string): GatewayError =>
   invalidAnswer(

@@ -13,8 +13,8 @@ import type { Pipeline } from '../parts.js';
 import { longestAnswer } from '../request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
-import { compressionOf, tooLarge, unsearchable } from './answer-body.js';
-import { CollectedAnswer } from './collected-answer.js';
+import { compressionOf, redirected, tooLarge, unsearchable } from './answer-body.js';
+import { CollectedAnswer, usageOf } from './collected-answer.js';
 import { FlowingAnswer, type Inflow } from './flowing-answer.js';
 import { streamReading, untouchedReading } from './stream-reading.js';
 import { type Begun, StreamStart } from './stream-start.js';
@@ -49,6 +49,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   readonly #pieces = new Pieces();
   /** A stream up to its first event. */
   #start: StreamStart | null = null;
+  /** The start of a stream whose first event reports an error. */
+  #reportedIn: Buffer | null = null;
   #flow: FlowingAnswer | null = null;
   /** Masks the call's secrets in the body. */
   #mask: SecretMask = emptyMask;
@@ -70,13 +72,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     readonly reject: (error: GatewayError) => void,
   ) {
     this.#offAbort = x.onAbort((reason) => this.#fail(reason));
-    const { target } = outgoing.call;
-    if (target.requestTimeoutMs === null && target.deadlineMs === null) return;
-    const { ms, name } = timeLimit(x, target);
-    this.#timer = setTimeout(
-      () => this.#fail(new GatewayError('request_timeout', `No answer within ${name}.`)),
-      ms,
-    );
+    this.#timer = timeLimit(x, outgoing.call.target, (error) => this.#fail(error));
   }
 
   get mask(): SecretMask {
@@ -137,23 +133,15 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   head(status: number, headers: HeaderList): void {
     if (this.#mode !== 'head') return;
     this.#headers = headers;
-    this.#answersWith(status, headers);
+    this.#takeStatus(status, headers);
     if (this.outgoing.wire === 'none') return this.#passThrough(status, headers);
-    if (status === 429 || status === 503) tidyRetryAfter(headers, Date.now());
-    if (status >= 300 && status < 400) {
-      return this.#fail(
-        new GatewayError(
-          'upstream_redirect',
-          `${this.outgoing.call.provider} answered with a redirect (${status}), which is not followed.`,
-        ),
-      );
-    }
+    if (status >= 300 && status < 400) return this.#fail(redirected(this.outgoing, status));
     const { conversion } = this.outgoing;
     conversion?.headed(headers);
     const framing = conversion?.framing ?? serverSentEvents;
     const type = getHeader(headers, 'content-type') ?? '';
     if (status < 300 && this.x.streaming && type.startsWith(framing.contentType)) {
-      this.#start = new StreamStart(framing, this.outgoing);
+      this.#start = new StreamStart(framing, this.outgoing, (begun) => this.#begun(begun));
       this.#mode = 'first-event';
     } else {
       this.#mode = 'collect';
@@ -166,11 +154,18 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     if (slug !== null && workspaceId !== null) this.pipeline.credentialRefused?.(workspaceId, slug);
   }
 
-  /** A repeated credential reaches neither the client nor the log nor the cache. */
-  #answersWith(status: number, headers: HeaderList): void {
+  /** The status of this answer is known, by its head or by an event that reports an error. */
+  #takeStatus(status: number, headers: HeaderList): void {
     this.attempt.status = status;
     this.#status = status;
     if (status === 401) this.#reportRefusal();
+    const mayWait = status === 429 || status === 503;
+    if (mayWait && this.outgoing.wire !== 'none') tidyRetryAfter(headers, Date.now());
+    this.#maskSecrets(status, headers);
+  }
+
+  /** A repeated credential reaches neither the client nor the log nor the cache. */
+  #maskSecrets(status: number, headers: HeaderList): void {
     const isChanged = chainOf(this.pipeline, this.x).attempt !== null && !this.#isPrepared;
     const secrets = callSecrets(this.outgoing, this.x, isChanged);
     if (secrets.errors.isEmpty) return;
@@ -181,16 +176,14 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   #passThrough(status: number, headers: HeaderList): void {
     const coding = compressionOf(headers);
     const hasBody = this.outgoing.call.method !== 'HEAD' && status !== 204 && status !== 304;
-    if (coding === null || this.#mask.isEmpty || !hasBody) {
-      this.#flowFrom(status);
-      return;
-    }
-    this.#fail(unsearchable(this.outgoing, coding));
+    if (coding === null || this.#mask.isEmpty || !hasBody) this.#flowFrom(status);
+    else this.#fail(unsearchable(this.outgoing, coding));
   }
 
   data(chunk: Buffer): boolean {
     if (this.#mode === 'done') return true;
-    this.attempt.firstByteMs ??= this.x.elapsedMs();
+    // Of the start of a stream nothing is passed on yet.
+    if (this.#mode !== 'first-event') this.attempt.firstByteMs ??= this.x.elapsedMs();
     switch (this.#mode) {
       case 'collect':
         // The client requested a stream, so the upstream client applied no limit.
@@ -278,10 +271,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   #give(written: Buffer, { plain }: CollectedAnswer): void {
     if (this.#isDone()) return;
-    this.isOriginal = written === plain;
+    this.isOriginal = written === plain && this.#reportedIn === null;
     // If `text` hooks have changed the body, the original is not kept.
     if (!this.isOriginal && (this.#status >= 300 || chainOf(this.pipeline, this.x).text === null))
-      this.#original = plain;
+      this.#original = this.#reportedIn ?? plain;
     this.#finish();
     const body = this.#mask.bytes(written);
     this.attempt.received = body;
@@ -310,11 +303,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** A first event that reports an error makes an error answer of the stream: another target may still be called. */
   #begun({ bytes, error }: Begun): boolean {
-    this.#start = null;
+    this.attempt.firstByteMs ??= this.x.elapsedMs();
     if (error === null) return this.#flowFrom(this.#status).data(bytes);
     this.#flight?.cancel();
-    this.#answersWith(error.status, this.#headers);
-    this.attempt.usage = error.usage;
+    this.#reportedIn = bytes;
+    this.#takeStatus(error.status, this.#headers);
+    if (error.answer !== null) this.attempt.usage = usageOf(error.answer, this.outgoing, this.pipeline);
     setHeader(this.#headers, 'content-type', 'application/json');
     this.#pieces.add(Buffer.from(error.body));
     this.#mode = 'collect';
@@ -324,9 +318,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   #flowFrom(status: number): FlowingAnswer {
     this.#mode = 'flow';
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    this.#waited();
     const type = getHeader(this.#headers, 'content-type') ?? '';
     const events = type.startsWith('text/event-stream');
     const { outgoing } = this;
@@ -358,14 +350,21 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   // Endings.
 
+  /** The answer has come, or its stream has begun, or neither will. */
+  #waited(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#start?.stop();
+    this.#start = null;
+    this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+  }
+
   #finish(): void {
     if (this.#mode === 'done') return;
     const committed = this.#mode === 'flow';
     this.#mode = 'done';
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (!committed) this.#waited();
     this.#offAbort();
-    if (!committed)
-      this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
     this.attempt.endedAt = this.x.elapsedMs();
   }
 

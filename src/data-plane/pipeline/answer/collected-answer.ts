@@ -1,6 +1,7 @@
 import { joinInTurns, turnBytes } from '../../../common/bytes/copy-in-turns.js';
 import type { Pieces } from '../../../common/bytes/pieces.js';
 import type { Attempt, Exchange, JsonObject } from '../../../common/core/exchange.js';
+import type { Usage } from '../../../common/core/usage.js';
 import { type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { parseJson } from '../../../common/json/json.js';
 import { jsonBytes } from '../../../common/json/json-bytes.js';
@@ -99,11 +100,10 @@ export class CollectedAnswer {
 
   /** Records usage and model of an answer; returns the client's JSON. */
   #clientJson(json: JsonObject | null): JsonObject {
-    const { conversion, wire } = this.outgoing;
+    const { conversion } = this.outgoing;
     if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');
-    const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
-    const usage = reader?.usage(json);
-    if (usage) this.attempt.usage = usage;
+    const usage = usageOf(json, this.outgoing, this.pipeline);
+    if (usage !== null) this.attempt.usage = usage;
     const model = json['model'] ?? json['modelVersion'];
     if (typeof model === 'string') this.attempt.modelUsed = this.mask.text(model.slice(0, longestModel));
     return conversion === null ? json : conversion.reply(json);
@@ -115,4 +115,14 @@ export class CollectedAnswer {
     setHeader(this.head.headers, 'content-type', 'application/json');
     return Buffer.from(body);
   }
+}
+
+/** The usage in an answer of a provider, by the provider's format; null: it reports none. */
+export function usageOf(
+  answer: JsonObject,
+  { conversion, wire }: Outgoing,
+  { formats }: Pipeline,
+): Usage | null {
+  const reader = conversion ?? formats.get(wire) ?? formats.get('openai-chat');
+  return reader?.usage(answer) ?? null;
 }

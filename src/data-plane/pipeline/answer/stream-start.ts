@@ -1,6 +1,6 @@
 import { Pieces } from '../../../common/bytes/pieces.js';
 import { type ReportedError, reportedError } from '../../providers/formats/reported-error.js';
-import type { Framing } from '../../providers/streams/framing.js';
+import type { EventReader, Framing } from '../../providers/streams/framing.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import { invalidAnswer } from './answer-body.js';
 
@@ -23,39 +23,70 @@ export interface Begun {
 export class StreamStart {
   readonly #pieces = new Pieces();
   readonly #since = performance.now();
+  readonly #reader: EventReader;
+  /** Bytes that were read. */
+  #readBytes = 0;
+  /** Is it known that these are events? Nothing is read before. */
+  #isValid = false;
+  #hasEvent = false;
+  #error: ReportedError | null = null;
+  #timer: NodeJS.Timeout | null = null;
 
+  /** `onHeldLong`: called where the stream begins although nothing arrives, because its bytes were held long enough. */
   constructor(
     readonly framing: Framing,
     readonly outgoing: Outgoing,
-  ) {}
+    readonly onHeldLong: (begun: Begun) => void,
+  ) {
+    this.#reader = framing.reader((name, data) => {
+      if (name === 'ping' || this.#hasEvent) return;
+      this.#hasEvent = true;
+      this.#error = reportedError(name, data);
+    });
+  }
 
   /** null: the first event is still to come. Throws for a damaged event, and for what is no such stream. */
   push(chunk: Buffer): Begun | null {
     this.#pieces.add(chunk);
-    const bytes = this.#pieces.bytes();
-    const valid = this.framing.looksValid(bytes);
-    if (valid === false) throw invalidAnswer(this.outgoing, 'a body that is not a stream of events');
-    if (valid === null) return null;
-    const begun = this.#begun(bytes, false);
-    if (begun !== null) return begun;
-    const isLong = bytes.length >= longestError || performance.now() - this.#since > longestHold;
-    return isLong ? { bytes, error: null } : null;
+    if (this.#isValid) {
+      this.#read(chunk);
+    } else {
+      const bytes = this.#pieces.bytes();
+      const valid = this.framing.looksValid(bytes);
+      if (valid === false) throw invalidAnswer(this.outgoing, 'a body that is not a stream of events');
+      if (valid === null) return null;
+      this.#isValid = true;
+      this.#read(bytes);
+    }
+    if (this.#hasEvent || this.#pieces.length >= longestError) return this.#begun();
+    const leftMs = longestHold - (performance.now() - this.#since);
+    if (leftMs <= 0) return this.#begun();
+    this.#timer ??= setTimeout(() => this.onHeldLong(this.#begun()), Math.ceil(leftMs)).unref();
+    return null;
   }
 
   /** The stream has ended. Throws if it had no event. */
   end(): Begun {
-    const begun = this.#begun(this.#pieces.bytes(), true);
-    if (begun === null) throw invalidAnswer(this.outgoing, 'a stream that ended before its first event');
-    return begun;
+    if (!this.#isValid) this.#read(this.#pieces.bytes());
+    this.#reader.end();
+    if (!this.#hasEvent) throw invalidAnswer(this.outgoing, 'a stream that ended before its first event');
+    return this.#begun();
   }
 
-  #begun(bytes: Buffer, isAll: boolean): Begun | null {
-    let begun: Begun | null = null;
-    const reader = this.framing.reader((name, data) => {
-      if (name !== 'ping') begun ??= { bytes, error: reportedError(name, data) };
-    });
-    reader.push(bytes.length > longestError ? bytes.subarray(0, longestError) : bytes);
-    if (isAll) reader.end();
-    return begun;
+  /** Its bytes are not needed any more. */
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #read(bytes: Buffer): void {
+    const room = longestError - this.#readBytes;
+    this.#readBytes += bytes.length;
+    this.#reader.push(bytes.length > room ? bytes.subarray(0, room) : bytes);
+  }
+
+  #begun(): Begun {
+    this.stop();
+    return { bytes: this.#pieces.bytes(), error: this.#error };
   }
 }

@@ -1,20 +1,23 @@
+import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 
-interface TimeLimit {
-  readonly ms: number;
-  /** To follow "within". */
-  readonly name: string;
-}
-
 /**
- * How long an attempt may wait for its answer, of a stream for its first event, by the limit of this target that ends
- * first.
+ * Fails an attempt that waits too long for its answer, of a stream for its first event, by the limit of this target that
+ * ends first. null: the target has none.
  */
-export function timeLimit(x: Exchange, { requestTimeoutMs, deadlineMs }: Target): TimeLimit {
+export function timeLimit(
+  x: Exchange,
+  { requestTimeoutMs, deadlineMs }: Target,
+  fail: (error: GatewayError) => void,
+): NodeJS.Timeout | null {
+  if (requestTimeoutMs === null && deadlineMs === null) return null;
   const leftMs = deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs - x.elapsedMs();
-  if (requestTimeoutMs !== null && requestTimeoutMs <= leftMs)
-    return { ms: requestTimeoutMs, name: `the request_timeout of ${requestTimeoutMs} ms` };
+  const isOwn = requestTimeoutMs !== null && requestTimeoutMs <= leftMs;
+  const name = isOwn
+    ? `the request_timeout of ${requestTimeoutMs} ms`
+    : `the deadline of ${deadlineMs} ms that all attempts share`;
   // A timer may fire a moment early, but must not before the deadline.
-  return { ms: Math.ceil(leftMs) + 1, name: `the deadline of ${deadlineMs} ms that all attempts share` };
+  const ms = isOwn ? requestTimeoutMs : Math.ceil(leftMs) + 1;
+  return setTimeout(() => fail(new GatewayError('request_timeout', `No answer within ${name}.`)), ms);
 }

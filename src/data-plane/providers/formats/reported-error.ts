@@ -1,18 +1,16 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import type { Usage } from '../../../common/core/usage.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { parseEventJson } from '../inner-json.js';
 import { reportsError } from './error-event.js';
 import { asObject, asString } from './json-shape.js';
-import { openAiUsage } from './openai-usage.js';
 
 /** An error that a provider reports with an event of its stream, as the answer with which it could have reported it. */
 export interface ReportedError {
   readonly status: number;
   /** As bodies of errors are in the format of the stream. */
   readonly body: string;
-  /** null: none is reported, as usual. */
-  readonly usage: Usage | null;
+  /** The JSON that may contain its usage, as a whole answer of the stream's format does; null: there is none. */
+  readonly answer: JsonObject | null;
 }
 
 /** null: this event reports no error. */
@@ -20,10 +18,11 @@ export function reportedError(name: string, data: string): ReportedError | null 
   const isNamed = name === 'error' || name.endsWith('Exception');
   if (!isNamed && !data.includes('"error"')) return null;
   const event = eventOf(data);
-  if (event === null) return isNamed ? { status: unknownStatus, body: data, usage: null } : null;
+  if (event === null) return isNamed ? { status: unknownStatus, body: data, answer: null } : null;
   if (!isNamed && !isError(event)) return null;
   const body = errorBody(name, event);
-  return { status: statusOf(name, body), body: stringifyJson(body), usage: openAiUsage(event) };
+  const answer = asObject(event['response']) ?? event;
+  return { status: statusOf(name, body), body: stringifyJson(body), answer };
 }
 
 function eventOf(data: string): JsonObject | null {
@@ -35,9 +34,7 @@ function eventOf(data: string): JsonObject | null {
 }
 
 const isError = (event: JsonObject): boolean =>
-  (reportsError('', event) && event['error'] !== '' && event['error'] !== false) ||
-  event['type'] === 'error' ||
-  event['type'] === 'response.failed';
+  reportsError('', event) || event['type'] === 'error' || event['type'] === 'response.failed';
 
 function errorBody(name: string, event: JsonObject): JsonObject {
   // As an answer of Bedrock has its name.
@@ -55,60 +52,63 @@ function errorBody(name: string, event: JsonObject): JsonObject {
 const unknownStatus = 502;
 
 /** Statuses by the names that providers give their errors, as types or as codes, in small letters. */
-const statuses: Readonly<Record<string, number>> = {
-  // Anthropic (platform.claude.com/docs/en/api/errors)
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-  // OpenAI, and servers with its format
-  invalid_api_key: 401,
-  model_not_found: 404,
-  context_length_exceeded: 400,
-  invalid_prompt: 400,
-  rate_limit_exceeded: 429,
-  insufficient_quota: 429,
-  server_error: 500,
-  internal_server_error: 500,
-  // google.rpc.Code
-  invalid_argument: 400,
-  failed_precondition: 400,
-  unauthenticated: 401,
-  permission_denied: 403,
-  not_found: 404,
-  resource_exhausted: 429,
-  internal: 500,
-  unavailable: 503,
-  deadline_exceeded: 504,
-  // Bedrock (API_runtime_ConverseStream.html)
-  validationexception: 400,
-  accessdeniedexception: 403,
-  resourcenotfoundexception: 404,
-  modeltimeoutexception: 408,
-  modelerrorexception: 424,
-  modelstreamerrorexception: 424,
-  throttlingexception: 429,
-  modelnotreadyexception: 429,
-  internalserverexception: 500,
-  serviceunavailableexception: 503,
-};
+const statuses: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    // Anthropic (platform.claude.com/docs/en/api/errors)
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    api_error: 500,
+    timeout_error: 504,
+    overloaded_error: 529,
+    // OpenAI, and servers with its format
+    invalid_api_key: 401,
+    model_not_found: 404,
+    context_length_exceeded: 400,
+    invalid_prompt: 400,
+    rate_limit_exceeded: 429,
+    insufficient_quota: 429,
+    server_error: 500,
+    internal_server_error: 500,
+    // google.rpc.Code
+    invalid_argument: 400,
+    failed_precondition: 400,
+    unauthenticated: 401,
+    permission_denied: 403,
+    not_found: 404,
+    resource_exhausted: 429,
+    internal: 500,
+    unavailable: 503,
+    deadline_exceeded: 504,
+    // Bedrock (API_runtime_ConverseStream.html)
+    validationexception: 400,
+    accessdeniedexception: 403,
+    resourcenotfoundexception: 404,
+    modeltimeoutexception: 408,
+    modelerrorexception: 424,
+    modelstreamerrorexception: 424,
+    throttlingexception: 429,
+    modelnotreadyexception: 429,
+    internalserverexception: 500,
+    serviceunavailableexception: 503,
+  }),
+);
 
-/** A status that the error contains, or else that of its code or of its type. */
+/** A status that the error contains, or else that of its code or of its type: an integer from 400 to 599. */
 function statusOf(name: string, body: JsonObject): number {
   const error = asObject(body['error']) ?? body;
   const named = [error['code'], error['status'], error['status_code'], body['code'], error['type']];
   for (const value of named) {
     const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
-    if (typeof number === 'number' && number >= 400 && number <= 599) return number;
+    if (Number.isInteger(number) && (number as number) >= 400 && (number as number) <= 599)
+      return number as number;
   }
   for (const value of [...named, body['__type'], name]) {
-    const known = statuses[asString(value)?.toLowerCase() ?? ''];
+    const known = statuses.get(asString(value)?.toLowerCase() ?? '');
     if (known !== undefined) return known;
   }
   return unknownStatus;
