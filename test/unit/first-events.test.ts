@@ -300,6 +300,24 @@ describe('a stream whose first event is an error', () => {
   });
 });
 
+describe('an empty error beside content', () => {
+  it('is no error in a stream that is converted', async () => {
+    const worker = await new BareWorker().start();
+    const [client, { handler }] = await worker.asking(worker.key(), {
+      ...messages,
+      config: JSON.stringify({ provider: 'openai', api_key: 'sk-test-key-0001' }),
+    });
+    handler.head(200, ['content-type', 'text/event-stream']);
+    for (const content of ['One', 'Two'])
+      handler.data(Buffer.from(data({ error: {}, choices: [{ index: 0, delta: { content } }] })));
+    handler.data(Buffer.from(`${chunk('', 'stop')}data: [DONE]\n\n`));
+    handler.end();
+    await soon('it ends', () => client.ended);
+    expect([client.status, /One.*Two.*message_stop/s.test(client.text)]).to.deep.equal([200, true]);
+    worker.close();
+  });
+});
+
 describe('a first event', () => {
   let worker: BareWorker;
   before(async () => {

@@ -52,6 +52,22 @@ describe('the start of a stream', () => {
     expect(seen.read).to.equal(16 * 1024);
   });
 
+  it('is not asked about for each blank line before its events', () => {
+    const { framing, seen } = counted();
+    const start = new StreamStart(framing, outgoing, never);
+    for (let i = 0; i < 4000; i++) expect(start.push(Buffer.from('\n'))).to.equal(null);
+    expect(seen.looked).to.equal(0);
+    expect(start.push(Buffer.from('data: {}\n\n'))?.bytes.length).to.equal(4010);
+  });
+
+  it('of blank lines alone is no stream', () => {
+    const start = new StreamStart(serverSentEvents, outgoing, never);
+    const push = (): void => {
+      for (let i = 0; i < 5000; i++) start.push(Buffer.from('\n'));
+    };
+    expect(push).to.throw('a body that is not a stream of events');
+  });
+
   it('that is shorter than a name of a field is read where it ends', () => {
     const start = new StreamStart(serverSentEvents, outgoing, never);
     expect(start.push(Buffer.from('da'))).to.equal(null);

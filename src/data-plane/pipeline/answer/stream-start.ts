@@ -9,6 +9,9 @@ const longestError = 16 * 1024;
 /** Milliseconds for which comments and pings are held back: proxies in between may close a silent connection. */
 const longestHold = 10_000;
 
+/** Bytes that are enough to decide whether they are events. */
+const enoughToDecide = 4 * 1024;
+
 /** The start of a stream that its client has not seen yet. */
 export interface Begun {
   readonly bytes: Buffer;
@@ -51,6 +54,7 @@ export class StreamStart {
     if (this.#isValid) {
       this.#read(chunk);
     } else {
+      if (this.#pieces.length < enoughToDecide && isBlank(chunk)) return null;
       const bytes = this.#pieces.bytes();
       const valid = this.framing.looksValid(bytes);
       if (valid === false) throw invalidAnswer(this.outgoing, 'a body that is not a stream of events');
@@ -59,9 +63,10 @@ export class StreamStart {
       this.#read(bytes);
     }
     if (this.#hasEvent || this.#pieces.length >= longestError) return this.#begun();
+    if (this.#timer !== null) return null;
     const leftMs = longestHold - (performance.now() - this.#since);
     if (leftMs <= 0) return this.#begun();
-    this.#timer ??= setTimeout(() => this.onHeldLong(this.#begun()), Math.ceil(leftMs)).unref();
+    this.#timer = setTimeout(() => this.onHeldLong(this.#begun()), Math.ceil(leftMs)).unref();
     return null;
   }
 
@@ -89,4 +94,10 @@ export class StreamStart {
     this.stop();
     return { bytes: this.#pieces.bytes(), error: this.#error };
   }
+}
+
+/** Line ends alone decide nothing, however many come. */
+function isBlank(chunk: Buffer): boolean {
+  for (const byte of chunk) if (byte !== 0x0a && byte !== 0x0d) return false;
+  return true;
 }
