@@ -98,6 +98,6 @@ export class StreamStart {
 
 /** Line ends alone decide nothing, however many come. */
 function isBlank(chunk: Buffer): boolean {
-  for (const byte of chunk) if (byte !== 0x0a && byte !== 0x0d) return false;
+  for (let i = 0; i < chunk.length; i++) if (chunk[i] !== 0x0a && chunk[i] !== 0x0d) return false;
   return true;
 }
