@@ -141,8 +141,8 @@ function toMessage(shape: Shape, object: Message): Message {
 }
 
 /**
- * From the wire, with so many values at most. Throws where the bytes are no such message, for text that is not UTF-8, a time out of range and JSON
- * too deep.
+ * From the wire, with so many values at most. Throws where the bytes are no such message, for text that is not UTF-8, a time out
+ * of range and JSON too deep.
  */
 export function decode(shape: Shape, bytes: Uint8Array, mostValues = Number.POSITIVE_INFINITY): Message {
   const reader = new TextReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), mostValues);

@@ -1,17 +1,17 @@
-import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type Http2Session } from 'node:http2';
 import { createServer } from 'node:net';
 import {
   type Metadata,
+  type Responder,
   type Server,
   type ServerCredentials,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
   type ServerInterceptor,
   status,
 } from '@grpc/grpc-js';
 import { ConnectionGate } from '../../../common/http/connection-gate.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
 import { HeldBytes, type HeldBytesOptions, type Holder } from './held-bytes.js';
+import { type CallOnWire, HeldCall } from './held-call.js';
 import { MessageDecoder } from './message-decoder.js';
 
 /** Needs no key and never ends. */
@@ -23,12 +23,6 @@ const mostHeld = { all: 128 * 1024 * 1024, perRequest: 4 * longestMessage };
 
 /** Streams that a connection may begin in one turn of the event loop: more than it may have at a time, since it may reset them. */
 const mostInTurn = 200;
-
-/** Parts of a call of grpc-js, which has no way to limit what incomplete messages take. */
-interface CallOnWire {
-  readonly stream: ServerHttp2Stream;
-  decoder: Pick<MessageDecoder, 'write'>;
-}
 
 const bytesOf = (metadata: Metadata): number => {
   let bytes = 0;
@@ -73,19 +67,25 @@ export class GrpcListener {
   }
 
   /** Counts what a call holds until its stream is closed. */
-  #hold(call: ServerInterceptingCallInterface, requestStream: boolean): Holder {
-    const wire = call as unknown as CallOnWire;
+  #hold(wire: CallOnWire, requestStream: boolean): Holder {
     const { stream } = wire;
     const held = this.#held;
     if (stream.session !== undefined) this.#began(stream.session);
-    // Not while Node reads the connection.
-    const holder = held.begin(() => setImmediate(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)));
-    wire.decoder = new MessageDecoder({
+    const holder = held.begin(() => {
+      decoder.drop();
+      // Not while Node reads the connection. Where nothing can be sent, closing alone does not end it.
+      setImmediate(() => {
+        stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        setImmediate(() => stream.destroy());
+      });
+    });
+    const decoder = new MessageDecoder({
       longest: longestMessage,
       isUnary: !requestStream,
       take: (bytes) => held.take(holder, bytes),
       onTinyFrames: () => setImmediate(() => stream.session?.destroy()),
     });
+    wire.decoder = decoder;
     stream.once('close', () => held.end(holder));
     return holder;
   }
@@ -95,7 +95,8 @@ export class GrpcListener {
     if (this.#begun.size === 0) setImmediate(() => this.#begun.clear());
     const count = (this.#begun.get(session) ?? 0) + 1;
     this.#begun.set(session, count);
-    if (count > mostInTurn) session.destroy();
+    // Not while Node reads it.
+    if (count === mostInTurn + 1) setImmediate(() => session.destroy());
   }
 
   /**
@@ -108,9 +109,8 @@ export class GrpcListener {
     const peer = call.getPeer();
     const gate = this.#gate;
     const held = this.#held;
-    const holder = this.#hold(call, requestStream);
-    /** Of the message that was sent last: a stream sends the next one once that was taken. */
-    let sentBytes = 0;
+    const wire = call as unknown as CallOnWire;
+    const holder = this.#hold(wire, requestStream);
     let hasArrived = false;
     let isRunning = false;
     const late = setTimeout(() => {
@@ -127,13 +127,13 @@ export class GrpcListener {
     const arrived = (): void => {
       if (hasArrived) return;
       hasArrived = true;
-      holder.isWaiting = requestStream;
+      if (!requestStream) held.enter(holder, 'running');
       clearTimeout(late);
       gate.requestBegan(peer);
       isRunning = true;
       if (!isCounted) end();
     };
-    const intercepting = new ServerInterceptingCall(call, {
+    const responder: Responder = {
       start: (next) =>
         next({
           onReceiveMetadata(metadata, receive) {
@@ -142,6 +142,7 @@ export class GrpcListener {
           },
           onReceiveMessage(message, receive) {
             if (requestStream) arrived();
+            intercepting.readNext();
             receive(message);
           },
           onReceiveHalfClose(halfClose) {
@@ -150,19 +151,14 @@ export class GrpcListener {
           },
           onCancel: end,
         }),
-      sendMessage(message, next) {
-        // Those of the health service and of reflection are short objects still.
-        const length = message instanceof Uint8Array ? message.length : 0;
-        holder.isWaiting = true;
-        held.hold(holder, length - sentBytes);
-        sentBytes = length;
-        next(message);
-      },
       sendStatus(sent, next) {
         end();
-        holder.isWaiting = true;
+        held.enter(holder, 'unread');
         next(sent);
       },
+    };
+    const intercepting = new HeldCall(wire, {
+      ...{ held, holder, longest: longestMessage, requestStream, responder },
     });
     return intercepting;
   };

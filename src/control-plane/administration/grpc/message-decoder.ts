@@ -1,9 +1,17 @@
 /** Compressed or not, and the length. */
-const prefixBytes = 5;
+export const prefixBytes = 5;
 const smallestBuffer = 1024;
-/** A stream of more frames than this, and of fewer bytes for each, is treated as an attack. Each frame takes some microseconds. */
+/** What a decompressor takes apart from its output: its window and a piece of that. */
+const decompressorBytes = 64 * 1024;
+/** Deflate makes a byte of at most so many. */
+const mostPerByte = 1032;
+/** A message of more frames than this, and of fewer bytes for each, is treated as an attack. Each frame takes some microseconds. */
 const mostSmallFrames = 1000;
 const smallFrameBytes = 64;
+
+/** Bytes to reserve, beside its own, while a message with its prefix is decompressed; 0: it is not compressed. */
+export const reservedFor = (prefix: Buffer, longest: number): number =>
+  prefix[0] === 1 ? Math.min(longest, mostPerByte * prefix.readUInt32BE(1)) + decompressorBytes : 0;
 
 export interface MessageDecoderOptions {
   /** Bytes of a message, compressed or not. */
@@ -28,6 +36,7 @@ export class MessageDecoder {
   /** Of the message that is arriving, with its prefix. */
   #wanted = prefixBytes;
   #isOver = false;
+  #isDropped = false;
   #frames = 0;
   #received = 0;
 
@@ -35,6 +44,7 @@ export class MessageDecoder {
 
   /** Messages that are complete with this data, each with its prefix. Throws an Error for one that may not arrive. */
   write(data: Buffer): Buffer[] {
+    if (this.#isDropped) return [];
     this.#received += data.length;
     if (++this.#frames > mostSmallFrames && this.#received < smallFrameBytes * this.#frames) {
       this.options.onTinyFrames();
@@ -53,9 +63,17 @@ export class MessageDecoder {
       this.#length = 0;
       this.#wanted = prefixBytes;
       this.#isOver = this.options.isUnary;
+      // A stream may have any number of small messages.
+      if (!this.#isOver) this.#frames = this.#received = 0;
       if (this.#isOver && at < data.length) throw new Error('Received more than one message');
     }
     return complete;
+  }
+
+  /** Keeps nothing of a message that is arriving. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#bytes = Buffer.alloc(0);
   }
 
   /** The prefix is complete. */
@@ -64,8 +82,8 @@ export class MessageDecoder {
     const length = this.#bytes.readUInt32BE(1);
     if (length > longest)
       throw new Error(`The message has ${length} bytes; at most ${longest} are accepted.`);
-    // Decompressed, it may reach the limit: reserve that much.
-    if (this.#bytes[0] === 1) this.#take(longest);
+    const reserved = reservedFor(this.#bytes, longest);
+    if (reserved > 0) this.#take(reserved);
     this.#wanted = prefixBytes + length;
   }
 
