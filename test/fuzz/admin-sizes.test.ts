@@ -1,7 +1,8 @@
 // lane: not quick
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { encode } from '../../proto/codec.js';
+import { encode, type Message } from '../../proto/codec.js';
+import type { FieldShape, Shape } from '../../proto/shape.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
 import { scanJson } from '../../src/common/json/json-scan.js';
 import { AdminError } from '../../src/control-plane/administration/admin-error.js';
@@ -49,6 +50,52 @@ const overGrpc = (method: AdminMethod, bytes: Buffer): unknown => {
 const configOf = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
 
+const most = (field: FieldShape): number => field.rules.max_items ?? 1;
+const hasLong = (shape: Shape, depth = 0): boolean =>
+  shape.fields.some(
+    (field) =>
+      most(field) >= 500 || (depth < 4 && field.message !== null && hasLong(field.message, depth + 1)),
+  );
+
+/** A value of each field; lists and maps that may have 500 items or more have as many as they may. */
+function filled(shape: Shape, depth = 0): Message {
+  const message: Record<string, unknown> = {};
+  for (const field of shape.fields) {
+    // Lists of free objects in it have limits of their own.
+    if (field.kind === 'message' && depth > 3) continue;
+    const count = most(field) >= 500 ? most(field) : Math.min(most(field), 8);
+    if (field.map) {
+      const names = Array.from({ length: count }, (_, i) => `k${i}`);
+      message[field.name] = Object.fromEntries(names.map((name) => [name, exampleOf(field, depth)]));
+    } else if (field.list) message[field.name] = Array.from({ length: count }, () => exampleOf(field, depth));
+    else message[field.name] = exampleOf(field, depth);
+  }
+  return message;
+}
+
+function exampleOf({ kind, message }: FieldShape, depth: number): unknown {
+  switch (kind) {
+    case 'message':
+      return filled(message!, depth + 1);
+    case 'string':
+      return 'a';
+    case 'bool':
+      return true;
+    case 'int32':
+    case 'double':
+      return 1;
+    case 'bytes':
+      return Buffer.from('a');
+    case 'timestamp':
+      return '2030-01-31T00:00:00.000Z';
+    case 'mask':
+      return [];
+    case 'value':
+    case 'struct':
+      return { a: 'b', c: 1, d: true, e: 'f', g: 2, h: 'i', j: 'k', l: 'm', n: 3, o: 'p' };
+  }
+}
+
 describe('the size of requests of the administration', () => {
   const tooMany = /more than 30000 names and values/;
 
@@ -75,6 +122,34 @@ describe('the size of requests of the administration', () => {
     expect(problemOf(() => overGrpc(applyDocuments, encode(applyDocuments.request, { documents })))).to.equal(
       'none',
     );
+  });
+
+  it('has room for ten thousand small documents', () => {
+    const documents = Array.from({ length: 10_000 }, (_, i) => ({
+      kind: 'ApiKey',
+      name: `key-${i}`,
+      spec: {
+        ...{ type: 'workspace', sub_type: 'service', workspace: 'w', description: 'key of a service', a: 1 },
+        ...{ scopes: ['completions.write'], rate_limits: [{ type: 'requests', unit: 'rpm', value: 100 }] },
+        defaults: { metadata: { team: 'a' } },
+      },
+    }));
+    expect(problemOf(() => overRest(applyDocuments, JSON.stringify({ documents })))).to.equal('none');
+    expect(problemOf(() => overGrpc(applyDocuments, encode(applyDocuments.request, { documents })))).to.equal(
+      'none',
+    );
+  });
+
+  it('has room for each list and map that may have 500 items or more', () => {
+    const large = [...adminTree().methods.values()].filter(({ request }) => hasLong(request));
+    expect(large).to.have.length.above(10);
+    const refused = large.filter((method) => {
+      const message = filled(method.request);
+      const grpc = problemOf(() => readRequest(method, encode(method.request, message)));
+      const rest = problemOf(() => overRest(method, JSON.stringify(message)));
+      return [grpc, rest].some((problem) => /names and values|more than \d+ (values|tokens)/.test(problem));
+    });
+    expect(refused.map(({ name }) => name)).to.deep.equal([]);
   });
 
   for (const [about, text] of [

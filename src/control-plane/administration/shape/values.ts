@@ -6,7 +6,10 @@ const mostValues = 30_000;
 const mostInBulk = 400_000;
 
 /** Services and methods with such requests. */
-const bulk: readonly string[] = ['Documents.', 'Logs.', 'Requests.', 'Scim'];
+const bulk: readonly string[] = [
+  ...['Documents.', 'Logs.', 'Requests.', 'Scim', 'Feedback.CreateFeedback', 'Reconciliations.ReconcileUsage'],
+  ...['Integrations.UpdateIntegrationModels', 'Integrations.UpdateIntegrationWorkspaces'],
+];
 
 /** How many names and values a request of the method may have. */
 export const mostValuesOf = ({ name }: AdminMethod): number =>
