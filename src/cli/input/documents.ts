@@ -34,6 +34,8 @@ export interface PlacedFault {
 
 /** More than that is no configuration. Bytes. */
 const largestFile = 16 * 1024 * 1024;
+/** Of YAML in a file: 10,000 documents with 400,000 names and values, the most that one apply may have, take about half of that. */
+const mostTokens = 3_000_000;
 const extension = /\.(?:ya?ml|json)$/i;
 
 /** Files of a folder and those below it, in order of their names. Hidden ones are left out. */
@@ -144,8 +146,9 @@ function readValue(root: Node, document: Document.Parsed): { readonly json: unkn
 }
 
 function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceDocument[] {
-  const problem = yamlProblem(text, yaml, maxDepth);
-  if (problem !== null) throw new CliError(`${file} ${problem}.`, 2);
+  const problem = yamlProblem(text, yaml, maxDepth, mostTokens);
+  const advice = problem?.endsWith('YAML tokens') ? ': split it into several files' : '';
+  if (problem !== null) throw new CliError(`${file} ${problem}${advice}.`, 2);
   const lines = new LineCounter();
   const placeAt = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
