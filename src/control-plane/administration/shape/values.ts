@@ -7,7 +7,14 @@ const mostInBulk = 400_000;
 
 /** Services and methods with such requests. */
 const bulk: readonly string[] = [
-  ...['Documents.', 'Logs.', 'Requests.', 'Scim', 'Feedback.CreateFeedback', 'Reconciliations.ReconcileUsage'],
+  ...[
+    'Documents.',
+    'Logs.',
+    'Requests.',
+    'Scim',
+    'Feedback.CreateFeedback',
+    'Reconciliations.ReconcileUsage',
+  ],
   ...['Integrations.UpdateIntegrationModels', 'Integrations.UpdateIntegrationWorkspaces'],
 ];
 
