@@ -1,11 +1,11 @@
 import type { Exchange } from '../../../src/common/core/exchange.js';
-import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
+import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
 import type { Target } from '../../../src/common/core/target.js';
 import { checks } from '../checks/index.js';
 import type { BodyTexts } from '../texts/parts.js';
 import { type TargetBody, targetBodies } from '../texts/target-bodies.js';
 import { HookOutcome } from './outcome.js';
-import type { RuleResult } from './plan.js';
+import { maxChecks, type RuleResult } from './plan.js';
 import type { GuardrailRunner } from './runner.js';
 import { Subject } from './subject.js';
 
@@ -35,25 +35,47 @@ async function judgeAll(
   bodies: readonly TargetBody[],
   subject: Subject,
 ): Promise<FailedOfTargets> {
+  const found: (readonly HookOutcome[])[] = [];
+  const left = bodies.entries();
+  const judgeNext = async (): Promise<void> => {
+    for (const [i, body] of left) found[i] = await judgeOne(runner, x, guardrails, body, subject);
+  };
+  await Promise.all(Array.from({ length: Math.min(bodies.length, atOnce(guardrails)) }, judgeNext));
   const failed = new Map<Target, Map<GuardrailRules, HookOutcome>>();
-  for (const body of bodies) {
-    const parts = subject.read(body.json);
-    const facts = () => ({ ...subject.facts(), model: body.model });
-    const own = new Subject('before', facts, body.json, null, subject.read, parts);
-    // Texts that were judged already are not sent to threads and services again.
-    const run = hasTextsOf(parts, subject.parts) ? guardrails.map(bodyChecksOf) : guardrails;
-    const found = await runner.run(x, run, own);
-    const isGivenChanged = body.given.some((key) => own.body?.[key] !== body.json[key]);
-    for (const [i, guardrail] of guardrails.entries()) {
-      const outcome = isGivenChanged ? unchangeable(found[i]!) : found[i]!;
+  for (const [i, { targets }] of bodies.entries()) {
+    for (const [place, guardrail] of guardrails.entries()) {
+      const outcome = found[i]![place]!;
       if (outcome.verdict) continue;
-      for (const target of body.targets) {
+      for (const target of targets) {
         if (!failed.has(target)) failed.set(target, new Map());
         failed.get(target)!.set(guardrail, outcome);
       }
     }
   }
   return failed;
+}
+
+/** Bodies that are judged at the same time: their checks are together as many as a request may have. */
+function atOnce(guardrails: readonly GuardrailRules[]): number {
+  const each = guardrails.reduce((sum, { rules }) => sum + rules.length, 0);
+  return Math.max(1, Math.floor(maxChecks / Math.max(1, each)));
+}
+
+async function judgeOne(
+  runner: Pick<GuardrailRunner, 'run'>,
+  x: Exchange,
+  guardrails: readonly GuardrailRules[],
+  body: TargetBody,
+  subject: Subject,
+): Promise<readonly HookOutcome[]> {
+  const parts = subject.read(body.json);
+  const facts = () => ({ ...subject.facts(), model: body.model });
+  const own = new Subject('before', facts, body.json, null, subject.read, parts);
+  // Texts that were judged already are not sent to threads and services again.
+  const run = hasTextsOf(parts, subject.parts) ? bodyChecksOf(guardrails) : guardrails;
+  const outcomes = await runner.run(x, run, own);
+  const isGivenChanged = body.given.some((key) => own.body?.[key] !== body.json[key]);
+  return isGivenChanged ? outcomes.map(unchangeable) : outcomes;
 }
 
 const hasTextsOf = (some: BodyTexts, others: BodyTexts): boolean =>
@@ -63,21 +85,23 @@ const hasTextsOf = (some: BodyTexts, others: BodyTexts): boolean =>
       some[which].every(({ text }, i) => text === others[which][i]!.text),
   );
 
-const bodyChecks = new WeakMap<GuardrailRules, GuardrailRules>();
+/** By the lists of guardrails, which are kept: plans are made once for each list. */
+const bodyChecks = new WeakMap<readonly GuardrailRules[], readonly GuardrailRules[]>();
 
-/** The guardrail with only those checks that judge more of a body than its texts. Of those of plugins that is not known. */
-function bodyChecksOf(guardrail: GuardrailRules): GuardrailRules {
-  let found = bodyChecks.get(guardrail);
+/** The guardrails with only those checks that judge more of a body than its texts. Of those of plugins that is not known. */
+function bodyChecksOf(guardrails: readonly GuardrailRules[]): readonly GuardrailRules[] {
+  let found = bodyChecks.get(guardrails);
   if (found === undefined) {
-    const rules = guardrail.rules.filter(({ check }) => {
-      const known = checks.get(check);
-      if (known?.runs === 'remote') return known.judgesBody === true;
-      return known === undefined || (known.runs === 'request' && known.transforms !== true);
-    });
-    found = { ...guardrail, rules };
-    bodyChecks.set(guardrail, found);
+    found = guardrails.map((guardrail) => ({ ...guardrail, rules: guardrail.rules.filter(judgesBody) }));
+    bodyChecks.set(guardrails, found);
   }
   return found;
+}
+
+function judgesBody({ check }: GuardrailRule): boolean {
+  const known = checks.get(check);
+  if (known?.runs === 'remote') return known.judgesBody === true;
+  return known === undefined || (known.runs === 'request' && known.transforms !== true);
 }
 
 const message = 'The text is in default_params or override_params of the config, where it cannot be changed.';
