@@ -1,5 +1,6 @@
 import { isSource } from '../../src/common/bytes/body.js';
 import type { Awaitable } from '../../src/common/core/directory.js';
+import type { GatewayError } from '../../src/common/core/errors.js';
 import type { Attempt, Exchange, JsonObject, Judge, Reply } from '../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../src/common/core/guardrail.js';
 import type { Target } from '../../src/common/core/target.js';
@@ -51,8 +52,8 @@ export class GuardedExchange implements Judge {
   #beside: readonly HookOutcome[] = [];
   /** Has any guardrail of the request not passed? Most have: then nothing has to be looked up. */
   #anyFailed = false;
-  /** What refused the request, or the answer of a target, last. */
-  #deniedBy: HookOutcome | null = null;
+  /** What refused the request, or the answer of a target, by the error of the refusal: hedged targets have several. */
+  readonly #deniedBy = new WeakMap<GatewayError, HookOutcome>();
   #pending = 0;
   #allDone: (() => void) | null = null;
   pending: Promise<unknown> | null = null;
@@ -179,8 +180,9 @@ export class GuardedExchange implements Judge {
   }
 
   #denial(x: Exchange, by: HookOutcome, isSoft = this.#isSoft(by)): Reply {
-    this.#deniedBy = by;
-    return denial(x, by, isSoft);
+    const refused = denial(x, by, isSoft);
+    if (refused.error !== undefined) this.#deniedBy.set(refused.error, by);
+    return refused;
   }
 
   /** Is what this guardrail denies answered with 200? */
@@ -287,7 +289,8 @@ export class GuardedExchange implements Judge {
   /** The reply as the client gets it. */
   reply(x: Exchange, reply: Reply): Reply {
     const isDenied = reply.error?.code === 'guardrail_denied';
-    if (isDenied && this.#deniedBy !== null) this.parts.recorder.denied(x, this.#deniedBy);
+    const by = isDenied ? this.#deniedBy.get(reply.error!) : undefined;
+    if (by !== undefined) this.parts.recorder.denied(x, by);
     if (!isDenied && reply.errorOrigin !== null) return reply;
     const status = !isDenied && reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
     // What was refused before a target was chosen is shown as the first one has it.
