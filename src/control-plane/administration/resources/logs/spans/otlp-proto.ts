@@ -4,7 +4,7 @@ import protobuf from 'protobufjs';
  * What is read of OTLP's protobuf, by the numbers of https://github.com/open-telemetry/opentelemetry-proto; other fields are
  * skipped.
  */
-const { Request } = protobuf.Root.fromJSON({
+const { Request, Span } = protobuf.Root.fromJSON({
   nested: {
     Request: { fields: { resourceSpans: { rule: 'repeated', type: 'ResourceSpans', id: 1 } } },
     ResourceSpans: {
@@ -15,7 +15,7 @@ const { Request } = protobuf.Root.fromJSON({
     },
     Resource: { fields: { attributes: { rule: 'repeated', type: 'KeyValue', id: 1 } } },
     ScopeSpans: {
-      fields: { scope: { type: 'Scope', id: 1 }, spans: { rule: 'repeated', type: 'Span', id: 2 } },
+      fields: { scope: { type: 'Scope', id: 1 }, spans: { rule: 'repeated', type: 'bytes', id: 2 } },
     },
     Scope: { fields: { name: { type: 'string', id: 1 } } },
     Span: {
@@ -66,35 +66,45 @@ const { Request } = protobuf.Root.fromJSON({
     ArrayValue: { fields: { values: { rule: 'repeated', type: 'AnyValue', id: 1 } } },
     KeyValueList: { fields: { values: { rule: 'repeated', type: 'KeyValue', id: 1 } } },
   },
-}).nested as { readonly Request: protobuf.Type };
+}).nested as { readonly Request: protobuf.Type; readonly Span: protobuf.Type };
 
 /** A request with more fields than it may have. */
 export class TooManyFields extends Error {
   override readonly name = 'TooManyFields';
 }
 
+/** Tags and lengths that may still be read. */
+export interface FieldBudget {
+  left: number;
+}
+
 /** Counts tags and lengths: the time to read a request depends on these more than on its size. */
 class CountingReader extends protobuf.BufferReader {
-  #left: number;
+  readonly #budget: FieldBudget;
 
-  constructor(bytes: Buffer, most: number) {
-    super(bytes);
-    this.#left = most;
+  constructor(bytes: Uint8Array, budget: FieldBudget) {
+    super(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    this.#budget = budget;
   }
 
   override uint32(): number {
-    if (--this.#left < 0) throw new TooManyFields();
+    if (--this.#budget.left < 0) throw new TooManyFields();
     return super.uint32();
   }
 }
 
+const decoded = (type: protobuf.Type, bytes: Uint8Array, budget: FieldBudget): unknown =>
+  type.toObject(type.decode(new CountingReader(bytes, budget)), { longs: Number, arrays: true });
+
 /**
- * The request as its JSON would be read, but with ids as bytes and times as numbers. Throws where it is none, or has more than so
- * many tags and lengths.
+ * The request as its JSON would be read, but with ids and spans as bytes and times as numbers. Throws where it is none, or has more
+ * tags and lengths.
  */
-export function decodedRequest(bytes: Buffer, most = Number.POSITIVE_INFINITY): unknown {
-  return Request.toObject(Request.decode(new CountingReader(bytes, most)), { longs: Number, arrays: true });
-}
+export const decodedRequest = (bytes: Uint8Array, budget: FieldBudget): unknown =>
+  decoded(Request, bytes, budget);
+
+/** One of its spans, likewise. */
+export const decodedSpan = (bytes: Uint8Array, budget: FieldBudget): unknown => decoded(Span, bytes, budget);
 
 /** `ExportTraceServiceResponse`; nothing rejected: empty. */
 export function encodedResponse(rejected: number, message: string): Uint8Array {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { scanJson } from '../../../../../common/json/json-scan.js';
 import { AdminError } from '../../../admin-error.js';
-import { decodedRequest, TooManyFields } from './otlp-proto.js';
+import { decodedRequest, decodedSpan, TooManyFields } from './otlp-proto.js';
 
 /** A span as OTLP has it, with what the gateway reads of it. */
 export interface OtlpSpan {
@@ -29,8 +29,12 @@ export type Attributes = ReadonlyMap<string, unknown>;
 
 /** Bytes of a request, uncompressed. */
 const longestRequest = 8 * 1024 * 1024;
-/** Names and values of a request in JSON; half of the tags and lengths of one in protobuf. */
-const mostValues = 200_000;
+/** Names and values of a request in JSON; half of the tags and lengths of its spans in protobuf. */
+const mostValues = 1_000_000;
+/** Tags and lengths of a request in protobuf without those of its spans, which are read in one turn; of one span. */
+const mostFields = { around: 400_000, span: 50_000 };
+/** Of spans that are read in one turn. */
+const turnFields = 20_000;
 const caps = { maxDepth: 1000, maxTokens: mostValues, maxMembers: 10_000 };
 /** Spans of a request, whatever they are about. */
 const mostSpans = 20_000;
@@ -57,8 +61,11 @@ export function encodingOf(contentType: string): OtlpEncoding {
 /** The spans of a request, which may be compressed. Throws AB01, with the path, for what is no request of OTLP. */
 export async function readSpans(data: Uint8Array, encoding: OtlpEncoding): Promise<OtlpSpan[]> {
   const bytes = await uncompressed(Buffer.from(data.buffer, data.byteOffset, data.length));
-  const request = encoding === 'json' ? parsed(bytes) : decoded(bytes);
+  const request =
+    encoding === 'json' ? parsed(bytes) : decoded(() => decodedRequest(bytes, { left: mostFields.around }));
   const spans: OtlpSpan[] = [];
+  let leftFields = 2 * mostValues;
+  let nextPause = leftFields - turnFields;
   for (const [i, resourceSpans] of listOf(request, 'resourceSpans', '').entries()) {
     const at = `resourceSpans[${i}]`;
     const resource = attributesOf(fieldsOf(resourceSpans, at)['resource'], `${at}.resource`);
@@ -68,8 +75,15 @@ export async function readSpans(data: Uint8Array, encoding: OtlpEncoding): Promi
       for (const [k, span] of listOf(scopeSpans, 'spans', inner).entries()) {
         if (spans.length === mostSpans)
           throw AdminError.http(413, `A request may have at most ${mostSpans} spans: send them in several.`);
-        if (spans.length % turnSpans === turnSpans - 1) await nextTurn();
-        spans.push(spanOf(span, `${inner}.spans[${k}]`, scope, resource));
+        if (spans.length % turnSpans === turnSpans - 1 || leftFields < nextPause) {
+          await nextTurn();
+          nextPause = leftFields - turnFields;
+        }
+        const budget = { left: Math.min(leftFields, mostFields.span) };
+        const before = budget.left;
+        const given = encoding === 'json' ? span : decoded(() => decodedSpan(span as Uint8Array, budget));
+        leftFields -= before - budget.left;
+        spans.push(spanOf(given, `${inner}.spans[${k}]`, scope, resource));
       }
     }
   }
@@ -105,9 +119,9 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-function decoded(bytes: Buffer): unknown {
+function decoded(read: () => unknown): unknown {
   try {
-    return decodedRequest(bytes, 2 * mostValues);
+    return read();
   } catch (error) {
     if (error instanceof TooManyFields) throw tooMany();
     throw new AdminError('AB01', 'The body is not a protobuf ExportTraceServiceRequest.');
