@@ -72,7 +72,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     readonly reject: (error: GatewayError) => void,
   ) {
     this.#offAbort = x.onAbort((reason) => this.#fail(reason));
-    this.#timer = timeLimit(x, outgoing.call.target, (error) => this.#fail(error));
+    const { target } = outgoing.call;
+    if (target.requestTimeoutMs !== null || target.deadlineMs !== null)
+      this.#timer = timeLimit(x, target, (error) => this.#fail(error));
   }
 
   get mask(): SecretMask {
@@ -291,10 +293,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** `chunk` null: it has ended. */
   #firstEvent(chunk: Buffer | null): boolean {
-    const start = this.#start!;
     let begun: Begun | null = null;
     try {
-      begun = chunk === null ? start.end() : start.push(chunk);
+      begun = chunk === null ? this.#start!.end() : this.#start!.push(chunk);
     } catch (thrown) {
       this.#fail(GatewayError.from(thrown));
     }

@@ -4,14 +4,13 @@ import type { Target } from '../../../common/core/target.js';
 
 /**
  * Fails an attempt that waits too long for its answer, of a stream for its first event, by the limit of this target that
- * ends first. null: the target has none.
+ * ends first. Not called for a target without limits, as most are.
  */
 export function timeLimit(
   x: Exchange,
   { requestTimeoutMs, deadlineMs }: Target,
   fail: (error: GatewayError) => void,
-): NodeJS.Timeout | null {
-  if (requestTimeoutMs === null && deadlineMs === null) return null;
+): NodeJS.Timeout {
   const leftMs = deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs - x.elapsedMs();
   const isOwn = requestTimeoutMs !== null && requestTimeoutMs <= leftMs;
   const name = isOwn
