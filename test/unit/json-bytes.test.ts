@@ -67,6 +67,17 @@ describe('json bytes', () => {
     for (let length = 60; length < 80; length++) same(['z'.repeat(length), '"', '\\']);
   });
 
+  it('escape a text wherever it begins in the memory that values share', () => {
+    // The text had room there, and its escapes had not: what was written went on with memory of other values.
+    const lines = 'a line\n'.repeat(700);
+    const controls = '\x01'.repeat(1400);
+    for (let i = 0; i < 2000; i++) {
+      same('x'.repeat(7 + (i % 50)));
+      same(lines.slice(0, 4096 + (i % 700)));
+      same({ [controls.slice(0, 30)]: [controls.slice(0, 100 + (i % 1200))] });
+    }
+  });
+
   it('are UTF-8, with half surrogate pairs escaped', () => {
     for (const text of ['é', '你好', '😀', 'a\ud83d', '\ude00b', '\ud83dx\ude00', '\u2028', '\ufffd']) {
       for (const times of [1, 30, 200]) same(text.repeat(times));

@@ -212,9 +212,11 @@ class JsonWriter {
     for (let i = first; i < end; i++) more += extra[this.#slab[i]!]!;
     this.#at = end;
     this.#reserve(more + 1);
+    // If there was no room, the text is in another slab now, and at another place.
+    const last = this.#at;
     const bytes = this.#slab;
-    let to = end + more;
-    for (let from = end - 1; to > from + 1; from--) {
+    let to = last + more;
+    for (let from = last - 1; to > from + 1; from--) {
       const code = bytes[from]!;
       const letter = short[code]!;
       if (extra[code] === 0) {
@@ -231,7 +233,7 @@ class JsonWriter {
         bytes[--to] = 0x5c;
       }
     }
-    return end + more;
+    return last + more;
   }
 
   #byte(code: number): void {
