@@ -100,6 +100,7 @@ describe('connections that read from SQLite', () => {
       ...quiet,
       pool: { min: 0, max: 1 },
     });
+    const { pool: opening } = pool.client as { pool: { _stopReaping(): void } };
     const readers = new Readers(pool, 1);
     const failed = ['one', 'waits'].map(async () => {
       const error = await readers.sql.raw('SELECT 1').catch((thrown: Error) => thrown);
@@ -109,5 +110,7 @@ describe('connections that read from SQLite', () => {
     const closed = readers.close().then(() => 'closed');
     expect(await Promise.race([closed, delay(1500, 'late', { ref: false })])).to.equal('closed');
     await Promise.all(failed);
+    // The pool sets its timer once more for an opening that fails after its end.
+    opening._stopReaping();
   });
 });
