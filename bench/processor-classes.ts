@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 
 /**
  * An administration's client, which in life runs on another machine, must not take the processors from what is
- * measured. The lowest priority alone does not see to that: whoever wakes waits for the end of its slice, some
+ * measured. The lowest priority alone does not see to that: a thread that wakes waits for the end of another one's slice, some
  * milliseconds. The idle class gives way at once; `chrt` is in util-linux.
  */
 export function stepBack(pid: number): void {

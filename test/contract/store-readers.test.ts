@@ -23,7 +23,7 @@ describe('connections that read from SQLite', () => {
     await database.close();
   });
 
-  it('let a statement go first that was asked for first, and none wait for ever', async () => {
+  it('let a statement go first that was asked for first, and let none wait forever', async () => {
     const done: string[] = [];
     const long = [1, 2, 3].map((i) => count(300_000 + i).then(() => done.push('long')));
     const short = ['a', 'b', 'c'].map((name) => count(1).then(() => done.push(name)));

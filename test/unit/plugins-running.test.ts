@@ -349,7 +349,7 @@ export default definePlugin<Options>({
       for (let n = 1; n <= 10; n++) await reload(n);
       const before = heapInUse();
       for (let n = 11; n <= 60; n++) await reload(n);
-      // What is kept for ever would be 6 MB.
+      // What is kept forever would be 6 MB.
       await eventually('what was replaced is gone', async () => heapInUse() - before < 2 * 1024 * 1024);
       setFlagsFromString('--compilation-cache');
       expect(shared.headgateClosed).to.have.length(60);

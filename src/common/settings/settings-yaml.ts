@@ -21,10 +21,7 @@ export function readYaml(file: string, shown: string, problems: string[]): Reado
   } catch (error) {
     const why =
       error instanceof UnreadableFile
-        ? error.message.replace(
-            /^is longer.*/,
-            'is longer than 1 MiB, the most that a file of settings may have',
-          )
+        ? error.message
         : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
     problems.push(`${shown}: ${why}.`);
     return {};

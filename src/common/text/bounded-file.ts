@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const pieceBytes = 64 * 1024;
+const mebibyte = 1024 * 1024;
 /**
  * A pipe without a writer is given up after this long. Milliseconds. For one that a program has open there is no limit, however
  * long it sends nothing: it may still be computing.
@@ -26,13 +27,14 @@ export function readBounded(file: string | number, mostBytes: number): string {
     const pieces: Buffer[] = [];
     let length = 0;
     const until = performance.now() + writerMs;
+    const piece = Buffer.allocUnsafe(pieceBytes);
     for (;;) {
-      const piece = Buffer.allocUnsafe(pieceBytes);
       const read = readOnce(descriptor, piece);
       if (read > 0) {
-        pieces.push(piece.subarray(0, read));
+        // A copy: a pipe may give a byte at a time.
+        pieces.push(Buffer.from(piece.subarray(0, read)));
         length += read;
-        if (length > mostBytes) throw new UnreadableFile(`is longer than ${mostBytes} bytes`);
+        if (length > mostBytes) throw new UnreadableFile(`is longer than ${mostBytes / mebibyte} MiB`);
       } else if (read === 0) {
         // A pipe has no writer: not yet, or not any more.
         if (opened === null || !isPipe || length > 0) break;

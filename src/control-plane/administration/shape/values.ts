@@ -7,15 +7,14 @@ const mostInBulk = 400_000;
 
 /** Services and methods with such requests. */
 const bulk: readonly string[] = [
-  ...[
-    'Documents.',
-    'Logs.',
-    'Requests.',
-    'Scim',
-    'Feedback.CreateFeedback',
-    'Reconciliations.ReconcileUsage',
-  ],
-  ...['Integrations.UpdateIntegrationModels', 'Integrations.UpdateIntegrationWorkspaces'],
+  'Documents.',
+  'Feedback.CreateFeedback',
+  'Integrations.UpdateIntegrationModels',
+  'Integrations.UpdateIntegrationWorkspaces',
+  'Logs.',
+  'Reconciliations.ReconcileUsage',
+  'Requests.',
+  'Scim',
 ];
 
 /** How many names and values a request of the method may have. */

@@ -9,7 +9,7 @@ import {
   transaction,
   type WorkConnection,
 } from './postgres-work.js';
-import { feedbackIndex, forgetMoves, validDays } from './valid-days.js';
+import { daysToMake, feedbackIndex, forgetMoves } from './valid-days.js';
 
 /** Copies the requests of days that have ended: again where they have changed. */
 export class PostgresCopies {
@@ -24,11 +24,7 @@ export class PostgresCopies {
       if (!this.#isPrepared) await prepareCopies(connection);
       this.#isPrepared = true;
       const today = Math.floor(now / dayMs);
-      const valid = await connection.query<{ day: number }>(validDays(0, today, 'requests'));
-      const done = new Set(valid.rows.map(({ day }) => day));
-      const days = (await partitionedDays(connection, 'exchanges'))
-        .filter((day) => day < today && !done.has(day))
-        .sort((a, b) => b - a);
+      const days = await daysToMake(connection, today, 'requests');
       let copied = 0;
       for (const day of days) {
         if (performance.now() > end) break;

@@ -1,13 +1,6 @@
 import { dayMs } from '../buckets.js';
-import {
-  again,
-  type InConnection,
-  partitionedDays,
-  rollupsLock,
-  transaction,
-  type WorkConnection,
-} from './postgres-work.js';
-import { countedDays, validDays } from './valid-days.js';
+import { again, type InConnection, rollupsLock, transaction, type WorkConnection } from './postgres-work.js';
+import { countedDays, daysToMake } from './valid-days.js';
 
 /**
  * How many requests of each workspace came on each day that has ended, for the totals of pages of logs over a ledger in PostgreSQL. Cells
@@ -43,11 +36,7 @@ export class PostgresCounts {
       if (!this.#isPrepared) await prepareCounts(connection);
       this.#isPrepared = true;
       const today = Math.floor(now / dayMs);
-      const { rows } = await connection.query<{ day: number }>(validDays(0, today, 'counts'));
-      const done = new Set(rows.map(({ day }) => day));
-      const days = (await partitionedDays(connection, 'exchanges'))
-        .filter((day) => day < today && !done.has(day))
-        .sort((a, b) => b - a);
+      const days = await daysToMake(connection, today, 'counts');
       let counted = 0;
       for (const day of days) {
         if (performance.now() > end) break;

@@ -1,16 +1,9 @@
 import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
-import {
-  again,
-  type InConnection,
-  partitionedDays,
-  rollupsLock,
-  transaction,
-  type WorkConnection,
-} from './postgres-work.js';
+import { again, type InConnection, rollupsLock, transaction, type WorkConnection } from './postgres-work.js';
 import { clearDay, rollUpDay } from './roll-up.js';
-import { feedbackIndex, haveMovesBeenLookedFor, lookForMoves, validDays } from './valid-days.js';
+import { daysToMake, feedbackIndex, haveMovesBeenLookedFor, lookForMoves } from './valid-days.js';
 import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
 const text = 'text COLLATE "C"';
@@ -47,11 +40,7 @@ export class PostgresRollups {
   rollUp(now: number): Promise<number> {
     return this.#prepared(async (connection) => {
       const today = Math.floor(now / dayMs);
-      const valid = await connection.query<{ day: number }>(validDays(0, today, 'values'));
-      const done = new Set(valid.rows.map(({ day }) => day));
-      const days = (await partitionedDays(connection, 'exchanges'))
-        .filter((day) => day < today && !done.has(day))
-        .sort((a, b) => b - a);
+      const days = await daysToMake(connection, today, 'values');
       let made = 0;
       for (const day of days) {
         await again(() => rollUpOne(connection, day));

@@ -1,6 +1,7 @@
 import { dayMs } from '../buckets.js';
 import type { RolledKind } from '../statements/dialect.js';
 import { copiedDays } from './copied-requests.js';
+import { partitionedDays, type WorkConnection } from './postgres-work.js';
 
 /** Changes of feedback that were committed later than their time suggests. Milliseconds. */
 const overlapMs = 10_000;
@@ -51,6 +52,19 @@ const madeDays: Readonly<Record<MadeOfDays, string>> = {
 export const validDays = (first: number, last: number, kind: MadeOfDays): string =>
   `SELECT day FROM ${madeDays[kind]} AS rolled
     WHERE day BETWEEN ${first} AND ${last} AND ${conditions[kind]} ORDER BY day`;
+
+/** Days that have ended of which this was not made, or has changed since; newest first. */
+export async function daysToMake(
+  connection: WorkConnection,
+  today: number,
+  kind: MadeOfDays,
+): Promise<readonly number[]> {
+  const { rows } = await connection.query<{ day: number }>(validDays(0, today, kind));
+  const made = new Set(rows.map(({ day }) => day));
+  return (await partitionedDays(connection, 'exchanges'))
+    .filter((day) => day < today && !made.has(day))
+    .sort((a, b) => b - a);
+}
 
 /** Deletes notes of moved feedback that both the cells and the copy of the day were made after. */
 export const forgetMoves = `DELETE FROM ${feedbackMoves} AS moved USING rolled_days AS rolled, ${copiedDays} AS copied
