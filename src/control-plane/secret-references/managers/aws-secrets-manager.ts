@@ -17,7 +17,7 @@ export const awsSecretsManager: SecretSource = {
     ];
     const body = Buffer.from(JSON.stringify({ SecretId: reference.secretPath }));
     const call = { method: 'POST', url: endpointOf(region), headers, body };
-    await signAws(call, keys, { service: 'secretsmanager', region });
+    signAws(call, keys, { service: 'secretsmanager', region });
     const { SecretString: text, SecretBinary: bytes } = answeredJson(await access.ask(call));
     if (typeof text === 'string') return text;
     if (typeof bytes === 'string') return Buffer.from(bytes, 'base64').toString('utf8');

@@ -55,7 +55,7 @@ export async function askSts(
   url: string,
   form: URLSearchParams,
   ask: Ask,
-  sign: (call: StsCall) => Promise<void> = async () => {},
+  sign: (call: StsCall) => void = () => {},
 ): Promise<RoleKeys> {
   const call: StsCall = {
     method: 'POST',
@@ -63,7 +63,7 @@ export async function askSts(
     headers: ['content-type', 'application/x-www-form-urlencoded'],
     body: Buffer.from(form.toString()),
   };
-  await sign(call);
+  sign(call);
   const { status, body } = await ask(call);
   const text = body.toString('utf8');
   const keys = {

@@ -1,6 +1,8 @@
+import { isSource } from '../../../common/bytes/body.js';
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
-import { signAws } from '../../../common/http/aws-signature.js';
+import type { UpstreamCall } from '../../../common/core/exchange.js';
+import { type AwsKeys, type AwsScope, signAws } from '../../../common/http/aws-signature.js';
 import { setHeader } from '../../../common/http/headers.js';
 import type { CallFields } from '../call-fields.js';
 import type { Authorizer, Unauthorized } from './authorizer.js';
@@ -35,17 +37,25 @@ export class AwsAuthorizer implements Authorizer {
     setHeader(call.headers, 'authorization', `Bearer ${credential.reveal()}`);
   }
 
-  async #sign(
-    { call }: Unauthorized,
-    region: string,
-    found: Awaitable<Parameters<typeof signAws>[1] | null>,
-  ): Promise<void> {
-    const keys = await found;
-    if (keys === null) return;
-    const body = await signedBody(call, 'AWS');
-    const { method, url, headers } = call;
-    await signAws({ method, url, headers, body }, keys, { service: this.service, region });
+  /** A promise only where keys have to be fetched or the body has not come yet: most calls have both. */
+  #sign({ call }: Unauthorized, region: string, keys: Awaitable<AwsKeys | null>): Awaitable<void> {
+    const scope = { service: this.service, region };
+    const { method, url, headers, body } = call;
+    if (keys instanceof Promise || isSource(body)) return signLater(call, keys, scope);
+    if (keys !== null) signAws({ method, url, headers, body }, keys, scope);
   }
+}
+
+async function signLater(
+  call: UpstreamCall,
+  coming: Awaitable<AwsKeys | null>,
+  scope: AwsScope,
+): Promise<void> {
+  const keys = await coming;
+  if (keys === null) return;
+  const body = await signedBody(call, 'AWS');
+  const { method, url, headers } = call;
+  signAws({ method, url, headers, body }, keys, scope);
 }
 
 /** It becomes part of a host name: nothing else may be in it. */
