@@ -1,3 +1,4 @@
+import { reasonOf } from '../common/text/bounded-file.js';
 import { AnchorFile, anchorFileOf } from '../control-plane/store/files/anchor-file.js';
 import { type AnchorHistory, datedAfter } from '../control-plane/store/files/audit-anchors.js';
 import type { AuditStore, Store } from '../control-plane/store/store.js';
@@ -15,7 +16,7 @@ export async function readAnchors(
   const { history, rejected } = await file
     .read((line) => audit.readAnchor(line))
     .catch((error) => {
-      throw new CliError(`${file.path} cannot be read (${(error as NodeJS.ErrnoException).code ?? error}).`);
+      throw new CliError(`${file.path} cannot be read: ${reasonOf(error)}.`);
     });
   // Lines of a process log that carry no anchor are expected.
   if (rejected > 0 && given === undefined) {

@@ -6,6 +6,7 @@ import { version } from '../process/node/version.js';
 import { CliError } from './cli-error.js';
 import type { CliContext } from './context.js';
 import { printable, writeErrorLine } from './output/output.js';
+import { hintsOfUsage, refusedSecretFlag } from './output/usage.js';
 import { aboutLine, resourceName } from './verbs.js';
 
 /** What every module of an administrative command exports. */
@@ -163,6 +164,7 @@ export function addSettings(command: Command, keys: readonly SettingKey[] | 'all
     const value = row.secret ? '<file>' : row.type === 'boolean' ? '[boolean]' : `<${placeholder(row.type)}>`;
     const words = `${row.doc} [${row.secret ? `${row.env}_FILE` : row.env}] (default: ${row.default})`;
     add(command, new Option(`${row.flag} ${value}`, words), hidden);
+    if (row.secret) refuse(command, refusedSecretFlag(row.flag, row.env));
   }
   return command;
 }
@@ -171,8 +173,16 @@ export function addSettings(command: Command, keys: readonly SettingKey[] | 'all
 const placeholder = (type: string): string =>
   type.includes('|') ? type.replaceAll(' ', '') : (type.split(' ')[0] ?? type);
 
+/** Adds an option that only ever refuses, unless the command has one of that name. */
+function refuse(command: Command, option: Option): void {
+  if (!has(command, option)) command.addOption(option);
+}
+
+const has = (command: Command, option: Option): boolean =>
+  command.options.some((taken) => taken.long === option.long);
+
 function add(command: Command, option: Option, hidden: boolean): void {
-  if (command.options.some((taken) => taken.long === option.long)) return;
+  if (has(command, option)) return;
   settingOptions.add(option);
   command.addOption(option.hideHelp(hidden));
 }
@@ -198,10 +208,9 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
 
   program
     .description('A self-hosted model gateway with its administration plane.')
-    .version(version(), '--version', 'print the version')
+    .version(version(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')
-    .showHelpAfterError('Run headgate --help for the commands and headgate <command> --help for their flags.')
     .showSuggestionAfterError()
     // Flags before the command's name belong to the program, those after it to the command: `simulate --port` is its own.
     .enablePositionalOptions()
@@ -236,6 +245,7 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
 
   program.commandsGroup('Resources:');
   await addLazy(program, context, resourceCommands(), args);
+  hintsOfUsage(program);
   return program;
 }
 

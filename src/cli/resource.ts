@@ -3,6 +3,7 @@ import { type AdminMethod, adminTree } from '../../proto/tree.js';
 import { type FieldFlag, flagsOf, typed } from './input/fields.js';
 import type { Typed } from './input/typed-value.js';
 import type { InvokeOptions, Manner } from './invoke.js';
+import { refusedSecretFlag } from './output/usage.js';
 import { type SessionContext, withSession } from './session.js';
 import { aboutLine, argumentsOf, firstSentence, resourceName, verbOf } from './verbs.js';
 
@@ -40,7 +41,11 @@ function add(resource: Command, context: SessionContext, method: AdminMethod, ma
 
   const flags = flagsOf(method);
   command.optionsGroup('Fields:');
-  for (const { option } of flags) command.addOption(option);
+  for (const { name, field, option } of flags) {
+    command.addOption(option);
+    const refused = field.rules.secret === true ? refusedSecretFlag(name, null) : null;
+    if (refused !== null && !flags.some((other) => other.name === refused.long)) command.addOption(refused);
+  }
   const { request } = method;
   const has = (name: string): boolean => request.field(name)?.apart === true;
   if (has('update_mask'))

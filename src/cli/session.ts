@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AdminCallError, AdminClient, AdminConnection } from '../client/index.js';
 import type { Settings } from '../common/settings/settings.js';
+import { reasonOf } from '../common/text/bounded-file.js';
 import { CliError } from './cli-error.js';
 import { readInput } from './input/file-input.js';
 import { readSecret } from './input/secret-input.js';
@@ -47,32 +49,49 @@ interface FirstKeysFile {
   readonly admin_key?: unknown;
 }
 
-function keyOfFirstStart(dataDir: string): string | null {
+/** A key to sign in with, and where it was found, as a person would say it. */
+interface SignInKey {
+  readonly key: string;
+  readonly place: string;
+}
+
+/** Throws a CliError, which says why, where the file has none. */
+function keyOfFirstStart(dataDir: string): SignInKey {
+  const file = join(dataDir, 'first-keys.json');
+  let why = `${file} has no admin_key`;
   try {
-    const content = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as FirstKeysFile;
-    return typeof content.admin_key === 'string' ? content.admin_key : null;
-  } catch {
-    return null;
+    const { admin_key: key } = JSON.parse(readFileSync(file, 'utf8')) as FirstKeysFile;
+    if (typeof key === 'string') return { key, place: file };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') why = `${dataDir} has no first-keys.json`;
+    else if (code !== undefined) why = `${file} cannot be read: ${reasonOf(error)}`;
   }
+  throw new CliError(
+    `No admin key: set HEADGATE_ADMIN_KEY, or point --data-dir at the gateway's data directory (${why}).`,
+  );
 }
 
 /** The key to sign in with: the one named on the command line, else that of the settings, else of the first start. */
 async function signInKey(
   settings: ReturnType<SessionContext['settings']>,
   options: SessionOptions,
-): Promise<string> {
+): Promise<SignInKey> {
   if (options.adminKey !== undefined) {
     writeErrorLine(
       'headgate: --admin-key shows the key to other users of this machine: better HEADGATE_ADMIN_KEY or --admin-key-file.',
     );
-    return options.adminKey;
+    return { key: options.adminKey, place: '--admin-key' };
   }
-  if (options.adminKeyFile !== undefined) return readSecret(options.adminKeyFile, 'Admin key: ');
-  const key = settings.adminKey?.reveal() ?? keyOfFirstStart(settings.dataDir);
-  if (key !== null) return key;
-  throw new CliError(
-    `No admin key: set HEADGATE_ADMIN_KEY, or point --data-dir at the gateway's data directory (${settings.dataDir} has no first-keys.json).`,
-  );
+  const { adminKeyFile: file } = options;
+  if (file !== undefined)
+    return {
+      key: await readSecret(file, 'Admin key: '),
+      place: file === '-' ? 'standard input' : file,
+    };
+  const { adminKey } = settings;
+  if (adminKey === null) return keyOfFirstStart(settings.dataDir);
+  return { key: adminKey.reveal(), place: adminKey.file ?? 'HEADGATE_ADMIN_KEY' };
 }
 
 /** Fields of the administration's messages whose flags have other names. */
@@ -106,6 +125,21 @@ function tlsOf(
   return { ca: Buffer.from(readInput(file)) };
 }
 
+/** Does anything accept connections there? A gateway that does not answer in time counts, and so does another port of it. */
+function isOpen(address: string): Promise<boolean> {
+  const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
+  return new Promise((resolve) => {
+    const done = (open: boolean): void => {
+      socket.destroy();
+      resolve(open);
+    };
+    const socket = connect({ host, port: Number(port), timeout: 1000 });
+    socket.once('connect', () => done(true));
+    socket.once('timeout', () => done(false));
+    socket.once('error', () => done(false));
+  });
+}
+
 /** Exit codes of refusals that scripts distinguish: there is no such object; it is there already, or was changed. */
 const exitCodes: Readonly<Record<string, number>> = { AB08: 3, AB07: 4 };
 
@@ -127,24 +161,31 @@ export async function withAdmin(
 ): Promise<void> {
   const settings = context.settings();
   const address = options.address ?? `${reachable(settings.host)}:${settings.grpcPort}`;
-  const key = keyless ? '' : await signInKey(settings, options);
+  const signIn = keyless ? null : await signInKey(settings, options);
   const tls = tlsOf(settings, options);
   // Not before it is needed: help would be late.
   const { AdminCallError, connectAdmin } = await import('../client/index.js');
   const client = connectAdmin({
-    ...{ address, key, tls, defaultWorkspace: true },
+    ...{ address, key: signIn?.key ?? '', tls, defaultWorkspace: true },
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
-  const failure = (error: AdminCallError): CliError => {
-    if (!error.isUnreachable) return new CliError(said(error.message), exitCodes[error.code ?? '']);
-    return tls === undefined
-      ? new CliError(`No gateway answers at ${address}: start it with headgate serve.`)
-      : new CliError(`No gateway answers at ${address} over TLS: ${error.message}`);
+  const failure = async (error: AdminCallError): Promise<CliError> => {
+    if (!error.isUnreachable) {
+      const message = said(error.message);
+      const from = error.code === 'AB05' && signIn !== null ? ` It was taken from ${signIn.place}.` : '';
+      return new CliError(message + from, exitCodes[error.code ?? '']);
+    }
+    if (tls !== undefined) return new CliError(`No gateway answers at ${address} over TLS: ${error.message}`);
+    return (await isOpen(address))
+      ? new CliError(
+          `The port at ${address} is open, but admin gRPC does not answer there: name that port (--grpc-port of the gateway, 50051 unless set), and --tls where it has TLS.`,
+        )
+      : new CliError(`No gateway answers at ${address}: start it with headgate serve.`);
   };
   try {
     await work(client);
   } catch (error) {
-    throw error instanceof AdminCallError ? failure(error) : error;
+    throw error instanceof AdminCallError ? await failure(error) : error;
   } finally {
     client.close();
   }

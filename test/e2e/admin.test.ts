@@ -606,7 +606,9 @@ describe('the administration plane', () => {
       const keyless = await failure(at(server.port, join(dataDir, 'none'), null), ['keys', 'list']);
       expect(keyless.message).to.match(/^No admin key: .*HEADGATE_ADMIN_KEY/);
       const wrong = await failure(at(server.port, dataDir, 'gw_wrong'), ['keys', 'list']);
-      expect(wrong.message).to.equal('This gateway key is not known, or no longer valid.');
+      expect(wrong.message).to.equal(
+        'This gateway key is not known, or no longer valid. It was taken from HEADGATE_ADMIN_KEY.',
+      );
     });
   });
 });

@@ -153,7 +153,7 @@ describe('headgate reconcile', function () {
     const missing = await command(['--provider', 'openai', '-f', 'missing.csv']);
     expect([missing.code, missing.stderr]).to.deep.equal([
       2,
-      'headgate: missing.csv cannot be read (ENOENT).\n',
+      'headgate: missing.csv cannot be read: there is no such file.\n',
     ]);
     const days = await command(['--provider', 'generic', '-f', 'none.csv', '--from', 'x', '--to', 'y']);
     expect([days.code, days.stderr]).to.deep.equal([

@@ -12,6 +12,7 @@ import {
   UsageGroups,
 } from '../../common/reconciliation/usage-groups.js';
 import { type ExportKind, exportKinds } from '../../common/reconciliation/usage-line.js';
+import { reasonOf } from '../../common/text/bounded-file.js';
 import { nearest } from '../../common/text/nearest.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from '../input/file-input.js';
@@ -159,7 +160,8 @@ async function groupsOf(kind: ExportKind, file: string): Promise<UsageGroup[]> {
     for (const line of reader.end()) groups.add(line);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(code === undefined ? `${file}: ${message}.` : `${file} cannot be read (${code}).`, 2);
+    const why = code === undefined ? `: ${message}.` : ` cannot be read: ${reasonOf(error)}.`;
+    throw new CliError(file + why, 2);
   }
   show(true);
   if (groups.size === 0) writeErrorLine(`headgate: ${file} has no usage.`);

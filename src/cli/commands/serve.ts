@@ -1,4 +1,4 @@
-import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { GatewayError } from '../../common/core/errors.js';
 import type { Settings } from '../../common/settings/settings.js';
@@ -65,10 +65,13 @@ export async function checkDataDir(dataDir: string): Promise<void> {
   const probe = join(dataDir, `.probe-${process.pid}`);
   try {
     await makeDirectory(dataDir);
+    if (!(await stat(dataDir)).isDirectory())
+      throw new CliError(`The data directory ${dataDir} is a file. Choose another with --data-dir.`);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     await writeFile(probe, '');
     await rm(probe);
   } catch (error) {
+    if (error instanceof CliError) throw error;
     throw new CliError(
       `The data directory ${dataDir} cannot be written to (${codeOf(error)}). Give this user the right to, or choose another with --data-dir.`,
     );
@@ -85,6 +88,9 @@ async function checkPorts(settings: Settings): Promise<void> {
   const first = found.find((problem) => problem !== null);
   if (first) throw new CliError(first);
 }
+
+const afterMove =
+  'move that file to a safe place. Commands of administration then take the admin key from HEADGATE_ADMIN_KEY.';
 
 /** What is printed once the gateway is ready. */
 export function greeting(settings: Settings, gateway: Gateway, keysFile: string | null): string {
@@ -104,11 +110,8 @@ export function greeting(settings: Settings, gateway: Gateway, keysFile: string 
         `  owner's link   ${gateway.ownerLink}`,
         'The link makes the first owner, once and within a day (headgate users link makes another).',
       );
-    if (keysFile !== null)
-      lines.push(
-        `They are also in ${keysFile}; move that file to a safe place. Commands of administration then take the admin key from HEADGATE_ADMIN_KEY.`,
-      );
-  }
+    if (keysFile !== null) lines.push(`They are also in ${keysFile}; ${afterMove}`);
+  } else if (keysFile !== null) lines.push('', `The first keys are in ${keysFile}; ${afterMove}`);
   lines.push('', ...example(settings, gateway, keysFile));
   return lines.join('\n');
 }
@@ -124,7 +127,7 @@ function example(settings: Settings, gateway: Gateway, keysFile: string | null):
   const hint = keysFile === null && gateway.firstKeys === null;
   return [
     hint
-      ? 'Try it (WORKSPACE_KEY being a workspace key; headgate keys --help says how to make one):'
+      ? 'Try it (GATEWAY_KEY being a workspace key; headgate keys --help says how to make one):'
       : 'Try it:',
     `  curl ${base(gateway.address)}/v1/chat/completions \\`,
     "    -H 'content-type: application/json' \\",
@@ -139,7 +142,7 @@ const base = (address: string): string => (address.includes('://') ? address : `
 /** The key itself where it was just printed; later its place, as shell text that puts it in. */
 function keyText(gateway: Gateway, keysFile: string | null): string {
   if (gateway.firstKeys !== null) return gateway.firstKeys.workspace_key;
-  if (keysFile === null) return '$WORKSPACE_KEY';
+  if (keysFile === null) return '$GATEWAY_KEY';
   const near = relative(process.cwd(), keysFile);
   const file = near.startsWith('..') ? keysFile : `./${near}`;
   // What the shell or JavaScript would read as its own cannot be pasted.

@@ -14,6 +14,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { isDeeperThan } from '../../common/json/depth.js';
+import { reasonOf } from '../../common/text/bounded-file.js';
 import { yamlProblem } from '../../common/text/yaml-text.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from './file-input.js';
@@ -83,7 +84,7 @@ function textsOf(path: string): (readonly [file: string, text: string])[] {
     return files.map((file) => [file, readInput(file, largestFile, 2)] as const);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`, 2);
+    throw new CliError(`${path} cannot be read: ${reasonOf(error)}.`, 2);
   }
 }
 

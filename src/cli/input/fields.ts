@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import type { FieldShape, Shape } from '../../../proto/shape.js';
 import type { AdminMethod } from '../../../proto/tree.js';
 import { argumentsOf } from '../verbs.js';
+import { usualTimes } from './moment.js';
 
 /** A field of a request as a flag of its command. */
 export interface FieldFlag {
@@ -48,13 +49,14 @@ const appended = (text: string, before: readonly string[] | undefined): readonly
   text,
 ];
 
-function describe(field: FieldShape, isInside: boolean): string {
+function describe(field: FieldShape, isInside: boolean, usual: string | undefined): string {
   const { comment, rules } = field;
   const words = [comment.replaceAll('\n', ' ')];
   if (rules.in !== undefined && !placeholder(field).includes('|'))
     words.push(`One of ${rules.in.split(' ').join(', ')}.`);
   if (rules.secret === true) words.push('Read from the file; - is standard input.');
-  if (rules.required === true) words.push(isInside ? '(required there)' : '(required)');
+  if (usual !== undefined) words.push(`(default: ${usual})`);
+  else if (rules.required === true) words.push(isInside ? '(required there)' : '(required)');
   return words.filter((word) => word !== '').join(' ');
 }
 
@@ -64,19 +66,24 @@ const flagName = (path: readonly string[], secret: boolean): string =>
     ? '--workspace'
     : `--${path.map(typed).join('.')}${secret ? '-file' : ''}`;
 
-function flagOf(path: readonly string[], field: FieldShape): FieldFlag {
+function flagOf(path: readonly string[], field: FieldShape, usual?: string): FieldFlag {
   const secret = field.rules.secret === true;
   const name = flagName(path, secret);
-  const option = new Option(`${name} ${placeholder(field)}`, describe(field, path.length > 1));
+  const option = new Option(`${name} ${placeholder(field)}`, describe(field, path.length > 1, usual));
   if (isRepeated(field) && !secret) option.argParser(appended);
   return { name, path, field, option };
 }
 
-function flagsIn(shape: Shape, skipped: readonly string[], before: readonly string[]): FieldFlag[] {
+function flagsIn(
+  shape: Shape,
+  skipped: readonly string[],
+  before: readonly string[],
+  usual: Readonly<Record<string, string>> = {},
+): FieldFlag[] {
   return shape.fields.flatMap((field) => {
     if (field.apart || skipped.includes(field.name)) return [];
     const path = [...before, field.name];
-    const own = flagOf(path, field);
+    const own = flagOf(path, field, usual[field.name]);
     if (!isSingleMessage(field) || path.length > deepest) return [own];
     return [own, ...flagsIn(field.message!, [], path)];
   });
@@ -87,7 +94,8 @@ export function flagsOf(method: AdminMethod): FieldFlag[] {
   const { request } = method;
   const isUpdate = request.field('update_mask') !== undefined;
   const fixed = request.fields.filter(({ rules }) => isUpdate && rules.immutable === true);
-  return flagsIn(request, [...argumentsOf(method), ...fixed.map(({ name }) => name)], []);
+  const skipped = [...argumentsOf(method), ...fixed.map(({ name }) => name)];
+  return flagsIn(request, skipped, [], usualTimes(method));
 }
 
 /** A path of the API (`usage_limits.credit_limit`, `checks[0].id`) as it was typed; null: it names no field. */

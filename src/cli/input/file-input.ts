@@ -1,4 +1,4 @@
-import { readBounded, UnreadableFile } from '../../common/text/bounded-file.js';
+import { readBounded, reasonOf, UnreadableFile } from '../../common/text/bounded-file.js';
 import { CliError } from '../cli-error.js';
 
 /** No value and no file that the gateway takes is longer. */
@@ -11,7 +11,7 @@ export function readInput(file: string, mostBytes = largestFile, exitCode?: numb
   } catch (error) {
     const name = file === '-' ? 'standard input' : file;
     if (error instanceof UnreadableFile) throw new CliError(`${name} ${error.message}.`, exitCode);
-    throw new CliError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`, exitCode);
+    throw new CliError(`${name} cannot be read: ${reasonOf(error)}.`, exitCode);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { reasonOf } from '../../common/text/bounded-file.js';
 import { CliError } from '../cli-error.js';
 
 /** Whole lines of a file. */
@@ -55,7 +56,8 @@ export async function* lineBatches(file: string): AsyncGenerator<LineBatch> {
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(`${file === '-' ? 'Standard input' : file} cannot be read (${code ?? message}).`);
+    const why = code === undefined ? message : reasonOf(error);
+    throw new CliError(`${file === '-' ? 'Standard input' : file} cannot be read: ${why}.`);
   }
 }
 

@@ -8,6 +8,7 @@ import { checkRules } from '../../control-plane/administration/shape/rules.js';
 import { CliError } from '../cli-error.js';
 import { type FieldFlag, typed, typedPath } from './fields.js';
 import { readInput } from './file-input.js';
+import { momentOf, usualTimes } from './moment.js';
 import { readSecret } from './secret-input.js';
 import { fieldValue, parseJson, type Typed } from './typed-value.js';
 
@@ -77,6 +78,16 @@ async function jsonOf({ request: shape }: AdminMethod, line: CommandLine): Promi
   return body;
 }
 
+/** Times that are needed and were not given. A saved filter may have them. */
+function fillTimes(method: AdminMethod, body: Body): void {
+  if (['filter_id', 'filterId'].some((name) => Object.hasOwn(body, name))) return;
+  for (const [name, text] of Object.entries(usualTimes(method))) {
+    const spellings = method.request.field(name)?.spellings ?? [];
+    if (!spellings.some((spelling) => Object.hasOwn(body, spelling)))
+      body[name] = momentOf(text, typed(name));
+  }
+}
+
 /** A secret that is needed and was not given is asked for. */
 async function askFor(shape: Shape, body: Body): Promise<void> {
   for (const { name, rules, spellings } of shape.fields) {
@@ -111,6 +122,7 @@ export async function requestOf(method: AdminMethod, line: CommandLine): Promise
   onlyOneFromStdin(line);
   const body = await jsonOf(method, line);
   await askFor(shape, body);
+  fillTimes(method, body);
   try {
     const given = readGiven(shape, { ...body, ...line.named });
     const message: Body = { ...empty(shape), ...given };

@@ -2,7 +2,7 @@ import type { FieldShape, Shape } from '../../../proto/shape.js';
 import { isDeeperThan } from '../../common/json/depth.js';
 import { CliError } from '../cli-error.js';
 import { isElsewhere, textOf } from './file-input.js';
-import { isDays, momentOf } from './moment.js';
+import { isTypedTime, momentOf } from './moment.js';
 import { readSecret } from './secret-input.js';
 
 /** The JSON value of a flag's text. A text that is no value of the field is wrong usage. */
@@ -83,7 +83,7 @@ const timeFilters = /^time_of_generation_(min|max)$/;
 function one(field: FieldShape, text: string, flag: string): unknown {
   switch (field.kind) {
     case 'string':
-      return timeFilters.test(field.name) && isDays(text) ? momentOf(text, flag) : text;
+      return timeFilters.test(field.name) && isTypedTime(text) ? momentOf(text, flag) : text;
     case 'bool':
       if (text !== 'true' && text !== 'false') throw new CliError(`${flag} must be true or false.`, 2);
       return text === 'true';

@@ -31,10 +31,13 @@ export function heartOf(shape: Shape): FieldShape | null {
   return field.list || field.name === 'data' ? field : null;
 }
 
+/** Six digits; of a whole number all of them, since it may be counted on. */
+const short = (value: number): number => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+
 function text(field: FieldShape, value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (field.kind === 'timestamp') return `${String(value).slice(0, 16)}Z`;
-  if (field.kind === 'double') return String(Number(Number(value).toPrecision(6)));
+  if (field.kind === 'double') return String(short(Number(value)));
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
@@ -77,10 +80,31 @@ function isSaid(value: unknown): boolean {
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
+type Flat = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Is it a row of a table that fits a line? */
+const isFlat = (item: unknown): item is Flat =>
+  typeof item === 'object' &&
+  item !== null &&
+  Object.keys(item).length <= mostColumns &&
+  Object.values(item).every((value) => typeof value !== 'object' || value === null);
+
+/** Points of a graph and the like: a column for each name that a row has. */
+function flatTable(rows: readonly Flat[]): string[] {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => name !== 'object');
+  const shown = (value: Flat[string] | undefined): string =>
+    cell(typeof value === 'number' ? short(value) : value);
+  return table(
+    names.map((name) => name.replaceAll('_', ' ').toUpperCase()),
+    rows.map((row) => names.map((name) => shown(row[name]))),
+  ).split('\n');
+}
+
 function lines(value: unknown): string[] {
   if (typeof value !== 'object') return [printable(String(value))];
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return [value.map((item) => printable(String(item))).join(', ')];
+  if (Array.isArray(value) && value.every(isFlat)) return flatTable(value);
   return JSON.stringify(value, null, 2).split('\n').map(printable);
 }
 

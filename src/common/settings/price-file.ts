@@ -5,6 +5,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { lazyAjv } from '../json/ajv.js';
 import type { DatedPrice, OwnPrices } from '../prices/pricing.js';
 import { checkRates } from '../prices/pricing.js';
+import { reasonOf } from '../text/bounded-file.js';
 import { priceSchema, readPrice, writePrice } from './settings-prices.js';
 
 /** A price with all that is known of it, as files of prices have it. */
@@ -141,7 +142,7 @@ function nullWhereMissing(error: unknown): null {
 
 function named(file: string, error: NodeJS.ErrnoException): Error {
   const isUnread = error.syscall !== undefined;
-  return new Error(isUnread ? `${file} cannot be read (${error.code}).` : `${file}: ${error.message}.`);
+  return new Error(isUnread ? `${file} cannot be read: ${reasonOf(error)}.` : `${file}: ${error.message}.`);
 }
 
 function merged(rows: readonly FiledPrice[], settings: OwnPrices): OwnPrices {

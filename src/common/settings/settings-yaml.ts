@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { isDeeperThan } from '../json/depth.js';
-import { readBounded, UnreadableFile } from '../text/bounded-file.js';
+import { readBounded, reasonOf, UnreadableFile } from '../text/bounded-file.js';
 import { yamlProblem } from '../text/yaml-text.js';
 
 const maxFileBytes = 1024 * 1024;
@@ -22,7 +22,7 @@ export function readYaml(file: string, shown: string, problems: string[]): Reado
     const why =
       error instanceof UnreadableFile
         ? error.message
-        : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+        : `cannot be read: ${reasonOf(error)}`;
     problems.push(`${shown}: ${why}.`);
     return {};
   }

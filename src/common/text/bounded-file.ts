@@ -64,3 +64,18 @@ function readOnce(descriptor: number, piece: Buffer): number {
 function wait(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
 }
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no right to',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its links lead in a circle',
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'a part of its path is no folder',
+  EPERM: 'this user has no right to',
+};
+
+/** Why a file cannot be read, in words: of a system error, whose code is kept where it has no words here. */
+export function reasonOf(error: unknown): string {
+  const { code = 'UNKNOWN' } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? code;
+}

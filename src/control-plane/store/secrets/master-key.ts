@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
+import { reasonOf } from '../../../common/text/bounded-file.js';
 import { effectiveUser, judgeMasterKey, linkedKey } from '../files/private-files.js';
 import { RefusedStart } from '../files/refused-start.js';
 import { type SealedPlace, seal, unseal } from './seal.js';
@@ -102,7 +103,7 @@ function readKeyFile(path: string, own: boolean): MasterKey {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (own && code === 'ELOOP') throw refusal(path, linkedKey(path));
-    throw new RefusedStart(`The master key file ${path} cannot be read (${code}).`);
+    throw new RefusedStart(`The master key file ${path} cannot be read: ${reasonOf(error)}.`);
   }
   try {
     const stats = fstatSync(file);
