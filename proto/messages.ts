@@ -1739,6 +1739,8 @@ export interface ExplainedNode {
   readonly error?: string | null;
   /** Limits that a call of that target would meet, besides those of the request. */
   readonly limits: readonly ExplainedLimit[];
+  /** Slug of the stored provider; absent where the target names one that is not stored. */
+  readonly virtual_key?: string | null;
 }
 
 export interface Explanation {

@@ -125,7 +125,11 @@ function noKey(headers: HeaderList, inQuery: string | null, shown: string): Gate
       { param: place },
     );
   }
-  return new GatewayError('03', `Missing API key: send a gateway key in ${shown}.`, { param: shown });
+  return new GatewayError(
+    '03',
+    `Missing API key: send a gateway key in ${shown}, or as Authorization: Bearer <gateway key>.`,
+    { param: shown },
+  );
 }
 
 const described = (place: string): string =>

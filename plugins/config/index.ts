@@ -132,9 +132,12 @@ class Resolver {
     // Then the models that the key may use are listed.
     if (x.endpoint.name === 'models') return;
     if (/^@[^/]+\/./.test(x.modelAsked ?? '')) return;
+    const headers = `${prefix}config, ${prefix}virtual-key, ${prefix}provider (a name with your own key in Authorization, or @slug of a stored one)`;
     throw new GatewayError(
       'missing_provider',
-      `No provider is named: send ${prefix}config, ${prefix}virtual-key, ${prefix}provider (a name with your own key in Authorization, or @slug of a stored one), or a model of the form @slug/model.`,
+      x.endpoint.name === 'passthrough'
+        ? `No provider is named: send one of the headers ${headers}. This path is passed through, so a model in the body names none.`
+        : `No provider is named: send ${headers}, or a model of the form @slug/model.`,
       { param: `${prefix}provider` },
     );
   }

@@ -142,7 +142,7 @@ function resourceCommands(): Record<string, LazyCommand> {
       load: friendlier[service] ?? (async () => plain(await import('./resource.js'), service)),
     },
   ]);
-  return Object.fromEntries(commands);
+  return Object.fromEntries(commands.sort(([a], [b]) => a.localeCompare(b)));
 }
 
 const plain = ({ registerResource }: typeof import('./resource.js'), service: string): CommandModule => ({
@@ -242,6 +242,15 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   addSettings(doctor, 'all', true).action(async (options: { json?: boolean }) =>
     (await import('./commands/doctor.js')).doctor(() => context.settings(), options.json === true),
   );
+
+  program
+    .command('completion')
+    .description('print a script that completes commands and flags in a shell: bash or zsh')
+    .argument('<shell>', 'bash or zsh')
+    .action(async (shell: string) => {
+      const names = [...Object.keys(lazyCommands), ...Object.keys(resourceCommands())];
+      (await import('./commands/completion.js')).completion(shell, await buildProgram(names));
+    });
 
   program.commandsGroup('Resources:');
   await addLazy(program, context, resourceCommands(), args);

@@ -31,5 +31,5 @@ export const firstSentence = (comment: string): string =>
 /** As much of it as fits a line of the list of all resources. */
 export function aboutLine(comment: string): string {
   const sentence = firstSentence(comment);
-  return sentence.length > 50 ? (sentence.split(/[,:;]/)[0] ?? '') : sentence;
+  return sentence.length > 50 ? (sentence.split(/ \(|[,:;]/)[0] ?? '') : sentence;
 }

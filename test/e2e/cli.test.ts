@@ -21,6 +21,7 @@ import { settingsTable } from '../../src/common/settings/settings.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { withoutSettings } from '../support/command.js';
 import { freePorts, mainFile } from '../support/gateway.js';
+import { server as postgres } from '../support/stores.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -463,6 +464,29 @@ describe('the command line', () => {
       expect(code).to.equal(1);
       expect(stdout).to.match(/^FAIL {2}master key: none, though there is a database/m);
       expect(stdout).to.match(/^FAIL {2}store schema: .*SQLITE_NOTADB/m);
+    });
+
+    it('asks PostgreSQL and Redis where the settings name them', async () => {
+      const { stdout } = await typed(['doctor', ...free], {
+        DATABASE_URL: postgres,
+        REDIS_URL: 'redis://127.0.0.1:6379',
+      });
+      expect(stdout)
+        .to.match(/^ok {4}database: PostgreSQL \d.* answers; /m)
+        .and.match(/^ok {4}redis: answers/m)
+        .and.not.match(/store schema/);
+    });
+
+    it('says why PostgreSQL and Redis cannot be used', async () => {
+      const { code, stdout } = await typed(['doctor', ...free], {
+        DATABASE_URL: 'postgres://gateway:hunter2@127.0.0.1:1/x',
+        REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+      });
+      expect(code).to.equal(1);
+      expect(stdout)
+        .to.match(/^FAIL {2}database: The database postgres:\S+ cannot be opened \(ECONNREFUSED\): /m)
+        .and.match(/^FAIL {2}redis: does not answer \(.*ECONNREFUSED.*\)\. Start it, or correct REDIS_URL/m)
+        .and.not.contain('hunter2');
     });
 
     it('reports settings that cannot be used along with the rest', async () => {

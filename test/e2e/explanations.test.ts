@@ -204,7 +204,7 @@ describe('why a request went where it did', function () {
         'config conditional: the whole config',
         '├─ – config.targets[0] "cheap": {"metadata.plan":{"$eq":"free"}} does not hold',
         '└─ config.targets[1] fallback: {"metadata.plan":{"$eq":"paid"}} holds',
-        '   ├─ 1. config.targets[1].targets[0] → openai gpt-4o-mini: the first',
+        '   ├─ 1. config.targets[1].targets[0] → @up gpt-4o-mini: the first',
         '   │       asked again up to 2 times after 429, 500, 502, 503, 504',
         '   │       temperature: absent → 0',
         '   │       user: dropped',
@@ -212,7 +212,7 @@ describe('why a request went where it did', function () {
         '   │       cannot be asked: The credential of @up is only sent to its own host: drop the custom host, or send your own credential with it.',
         '   └─ config.targets[1].targets[2] loadbalance: where the one before it fails or answers with 429, 503',
         '      ├─ – config.targets[1].targets[2].targets[0]: not drawn this time, its share is 0 %',
-        '      └─ 3. config.targets[1].targets[2].targets[1] → openai gpt-4o: drawn by weight, its share is 100 %',
+        '      └─ 3. config.targets[1].targets[2].targets[1] → @up gpt-4o: drawn by weight, its share is 100 %',
         '              model: "gpt-4o-mini" → "gpt-4o"',
         '              user: dropped',
         '',
@@ -227,7 +227,13 @@ describe('why a request went where it did', function () {
       const told = JSON.parse(stdout);
       expect(told.config_version_id).to.equal('inline');
       expect(told.nodes).to.have.length(1);
-      expect(told.nodes[0]).to.include({ path: 'config', kind: 'target', turn: 1, provider: 'openai' });
+      expect(told.nodes[0]).to.include({
+        path: 'config',
+        kind: 'target',
+        turn: 1,
+        provider: 'openai',
+        virtual_key: 'up',
+      });
       expect(told.nodes[0].body).to.deep.equal(body);
     });
 
@@ -265,7 +271,7 @@ describe('why a request went where it did', function () {
       const { stdout } = await explain('--config', text, '--key', await keyId());
       expect(stdout).to.contain('cache simple, up to 60 s: a hit');
       expect(stdout).to.match(/├─ – config\.targets\[0\]: left alone: its circuit breaker is open since 20/);
-      expect(stdout).to.contain('└─ 1. config.targets[1] → openai gpt-4o-mini');
+      expect(stdout).to.contain('└─ 1. config.targets[1] → @up gpt-4o-mini');
     });
 
     const keyId = async (): Promise<string> => {

@@ -106,6 +106,31 @@ describe('configuration as files', function () {
     expect((await command('export', '--kind', 'Label')).stdout).to.not.include('never-made');
   });
 
+  it('suggests the kind and the field that were meant, and names a workspace that is not there', async () => {
+    const file = write(
+      'typos.yaml',
+      [
+        'kind: Confg\nname: a',
+        'kind: Label\nname: b\nspec: { descripton: x }',
+        'kind: Label\nname: c\nworkspace: nowhere',
+      ].join('\n---\n'),
+    );
+    const { code, stderr } = await command('apply', '-f', file);
+    expect(code).to.equal(1);
+    expect(stderr).to.include(`${file}:1:1: kind is none: did you mean Config?`);
+    expect(stderr).to.include('spec.descripton is not a field of spec: did you mean description?');
+    const place = await command(
+      'apply',
+      '-f',
+      write('place.yaml', 'kind: Label\nname: c\nworkspace: nowhere\n'),
+    );
+    expect(place.stderr).to.include('workspace names "nowhere": there is no such workspace.');
+    const provider = 'kind: Config\nname: c\nworkspace: default\nspec: { config: { provider: "@nowhere" } }\n';
+    expect((await command('apply', '-f', write('config.yaml', provider))).stderr).to.include(
+      'spec.config.provider is refused: the workspace has no provider @nowhere.',
+    );
+  });
+
   it('reports where YAML cannot be read', async () => {
     const file = write('broken.yaml', 'kind: Label\nname: [x\n');
     const { code, stderr } = await command('apply', '-f', file);

@@ -149,7 +149,9 @@ describe('auth stage', () => {
     ]) {
       const error = await refusal(headers);
       expect(error).to.include({ code: '03', status: 401, type: 'authentication_error' });
-      expect(error.message).to.equal('Missing API key: send a gateway key in x-gateway-api-key.');
+      expect(error.message).to.equal(
+        'Missing API key: send a gateway key in x-gateway-api-key, or as Authorization: Bearer <gateway key>.',
+      );
     }
     expect(asked).to.deep.equal([]);
   });

@@ -56,6 +56,7 @@ interface Given {
   readonly metadata?: Record<string, string>;
   readonly workspaceId?: string;
   readonly blockInline?: boolean;
+  readonly endpoint?: Exchange['endpoint'];
 }
 
 function exchange({
@@ -67,21 +68,18 @@ function exchange({
   metadata = {},
   workspaceId = 'w',
   blockInline = false,
+  endpoint = { name: 'chat', format: 'openai-chat', body: 'json' },
 }: Given): Exchange {
-  const x = new Exchange(
-    'request-id',
-    { name: 'chat', format: 'openai-chat', body: 'json' },
-    {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      query: '',
-      headers: Object.entries(headers).flat(),
-      remoteAddress: '',
-      bytes: null,
-      stream: null,
-      json,
-    },
-  );
+  const x = new Exchange('request-id', endpoint, {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: '',
+    headers: Object.entries(headers).flat(),
+    remoteAddress: '',
+    bytes: null,
+    stream: null,
+    json,
+  });
   x.modelAsked = model ?? null;
   x.principal = {
     organisationId: 'o',
@@ -284,6 +282,13 @@ describe('config stage', () => {
       expect(
         refusal({ headers: { 'x-gateway-custom-host': 'https://a.example' }, model: '@a/b' }).code,
       ).to.equal('missing_provider');
+    });
+
+    it('does not ask for a model in the body of a path that is passed through', () => {
+      const { message } = refusal({ endpoint: { name: 'passthrough', format: 'none', body: 'stream' } });
+      expect(message).to.contain('send one of the headers x-gateway-config, ');
+      expect(message).to.contain('a model in the body names none');
+      expect(message).not.to.contain('@slug/model');
     });
 
     it('suggests the provider that an unknown name is nearest to', () => {

@@ -40,7 +40,7 @@ export function register(program: Command, context: StoreContext): void {
           writeLine(`Ledger: ${resolve(ledger)}`);
         }
         writeErrorLine(
-          'Neither holds the master key, without which stored credentials cannot be read again.',
+          `${ledger === undefined ? 'It does not hold' : 'Neither holds'} the master key, without which stored credentials cannot be read again.`,
         );
       }),
     );

@@ -22,7 +22,7 @@ export interface Finding {
 const good = (check: string, found: string): Finding => ({ check, ok: true, found });
 const bad = (check: string, found: string, todo: string): Finding => ({ check, ok: false, found, todo });
 
-/** Looks at everything a start leans on, prints one line each, and sets exit code 1 when any is not as it must be. */
+/** Looks at everything that a start needs, prints one line each, and sets exit code 1 when any is not as it must be. */
 export async function doctor(settings: () => Settings, json: boolean): Promise<void> {
   const findings = await examine(settings);
   const failed = findings.filter((finding) => !finding.ok).length;
@@ -56,8 +56,18 @@ export async function examine(read: () => Settings): Promise<readonly Finding[]>
     await dataDirectory(settings.dataDir),
     ...(await privateFiles(settings.dataDir)),
     await masterKey(settings),
-    await storeSchema(settings.dataDir),
+    ...(await records(settings)),
   ];
+}
+
+/** Where the records are, and what nodes share. */
+async function records(settings: Settings): Promise<Finding[]> {
+  const { migrations } = await import('../../control-plane/store/migrations/list.js');
+  const newest = migrations.at(-1)?.version ?? 0;
+  const schema = settings.databaseUrl === null ? [await storeSchema(settings.dataDir, newest)] : [];
+  const { examineServices } = await import('./doctor-services.js');
+  const services = await examineServices(settings, newest);
+  return [...schema, ...services.map(({ check, ok, text }): Finding => ({ check, ok, found: text }))];
 }
 
 /** Node lines that the native parts have binaries for. */
@@ -211,13 +221,11 @@ async function masterKey({ masterKey: given, dataDir }: Settings): Promise<Findi
 }
 
 /** Reads the version and nothing else: a gateway may be running on the same file. */
-async function storeSchema(dataDir: string): Promise<Finding> {
+async function storeSchema(dataDir: string, newest: number): Promise<Finding> {
   const check = 'store schema';
   const path = join(dataDir, 'headgate.db');
   const there = await stat(path).catch(() => null);
   if (there === null) return good(check, 'made on the first start');
-  const { migrations } = await import('../../control-plane/store/migrations/list.js');
-  const newest = migrations.at(-1)?.version ?? 0;
   let version: number;
   try {
     version = await readVersion(path);

@@ -95,8 +95,8 @@ function rail(nodes: readonly Node[], at: number, level: number): string {
   return goesOn ? '│  ' : '   ';
 }
 
-function headline({ path, kind, name, turn, reason, provider, model }: Node): string {
-  const who = [provider, model].filter(Boolean).join(' ');
+function headline({ path, kind, name, turn, reason, provider, virtual_key: slug, model }: Node): string {
+  const who = [slug ? `@${slug}` : provider, model].filter(Boolean).join(' ');
   const words = [
     kind === 'target' ? (turn > 0 ? `${turn}.` : '–') : '',
     path,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { SqliteConnection } from '../../control-plane/database/sqlite.js';
 import { openLedger } from '../../control-plane/ledger/sql.js';
@@ -67,7 +68,11 @@ async function proveRecords(
 ): Promise<void> {
   // Before it is opened as a store: opening it could run what was added to it.
   await checkSchema(folder, file);
-  const store = await openStore({ dataDir: folder, masterKey });
+  const store = await openStore({ dataDir: folder, masterKey }).catch((error: unknown) => {
+    // The file in the folder is a copy that is removed again.
+    if (!(error instanceof RefusedStart)) throw error;
+    throw new RefusedStart(error.message.replaceAll(join(folder, 'headgate.db'), file));
+  });
   try {
     const doubts = await doubtsOf(store, settings);
     if (doubts.length === 0) return;

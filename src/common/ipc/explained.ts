@@ -107,6 +107,8 @@ export interface ExplainedNode extends Omit<PlannedNode, 'target' | 'children'> 
   readonly notes: readonly string[];
   /** For a target that would be called: provider, model and body, in the client's own format. */
   readonly provider: string | null;
+  /** Slug of the stored provider; null: none is stored. */
+  readonly virtual_key: string | null;
   readonly model: string | null;
   readonly body: JsonObject | null;
   /** Limits that a call of that target would meet, besides those of the request. */

@@ -72,9 +72,16 @@ function exchangeOf(pipeline: Pipeline, { key, headers, config, body, ...asked }
 /** Limit for all shown bodies together, in bytes; those of further targets are left out. */
 const maxBodyBytes = 256 * 1024;
 
-type Addressed = Pick<ExplainedNode, 'provider' | 'model' | 'body' | 'limits' | 'error'>;
+type Addressed = Pick<ExplainedNode, 'provider' | 'virtual_key' | 'model' | 'body' | 'limits' | 'error'>;
 
-const unaddressed: Addressed = { provider: null, model: null, body: null, limits: [], error: null };
+const unaddressed: Addressed = {
+  provider: null,
+  virtual_key: null,
+  model: null,
+  body: null,
+  limits: [],
+  error: null,
+};
 
 /** Converts a plan to the administration's message, with the address and body of each target. */
 class Teller {
@@ -105,7 +112,8 @@ class Teller {
       this.#bytes += x.request.bytes!.length;
       const called = { slug: address.slug, provider: address.provider.name, model: address.model };
       const limits = (await plan.limitsOf?.(called)) ?? [];
-      const planned = { provider: called.provider, model: called.model, limits, error: null };
+      const { provider, slug: virtual_key, model } = called;
+      const planned = { provider, virtual_key, model, limits, error: null };
       if (this.#bytes > maxBodyBytes) return { ...planned, body: null };
       const body = target.passthrough ? x.request.json! : mergedBody(x, target, address);
       return { ...planned, body: JSON.parse(stringifyJson(body)) as JsonObject };

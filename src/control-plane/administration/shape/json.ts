@@ -1,6 +1,7 @@
 import { firstTime, lastTime, type Message } from '../../../../proto/codec.js';
 import { deepestJson, setOwn } from '../../../../proto/json.js';
 import type { FieldShape, Shape } from '../../../../proto/shape.js';
+import { nearest } from '../../../common/text/nearest.js';
 import { AdminError } from '../admin-error.js';
 
 /**
@@ -136,12 +137,29 @@ export function empty(shape: Shape): Record<string, unknown> {
   return message;
 }
 
-/** The field that JSON or a query calls so, for one who may. Throws AB01 with the path. */
-export function fieldOf(shape: Shape, spelling: string, path: string): FieldShape {
+/** A longer name is compared with no other. Characters. */
+const longestTypo = 64;
+
+/** `: did you mean scopes?`, or a full stop. */
+function hintOf(shape: Shape, spelling: string): string {
+  const names = shape.fields.filter(({ apart }) => !apart).map(({ name }) => name);
+  const isName = spelling.length <= longestTypo && /^\w+$/.test(spelling);
+  const meant = isName ? nearest(spelling, names) : null;
+  return meant === null ? '.' : `: did you mean ${meant}?`;
+}
+
+/**
+ * The field that JSON or a query calls so, for one who may. Throws AB01 with the path. `hints`: false where so many names are
+ * wrong that comparing them all would take long.
+ */
+export function fieldOf(shape: Shape, spelling: string, path: string, hints = true): FieldShape {
   const field = shape.spelt(spelling);
   if (field === undefined || field.apart) {
     const where = path === '' ? 'the request' : path;
-    throw wrong(named(path, quoted(spelling)), `is not a field of ${where}.`);
+    throw wrong(
+      named(path, quoted(spelling)),
+      `is not a field of ${where}${hints ? hintOf(shape, spelling) : '.'}`,
+    );
   }
   return field;
 }

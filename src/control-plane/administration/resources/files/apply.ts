@@ -146,7 +146,7 @@ export class Apply {
       if (this.#failed.has(`Workspace ${name}`)) throw new AdminError('AB02', 'workspace');
       this.#faults.push({
         path: `${placeOf(index)}.workspace`,
-        problem: 'names a workspace that is not there.',
+        problem: `names ${JSON.stringify(name.slice(0, 80))}: there is no such workspace.`,
       });
       throw stop;
     }

@@ -1,4 +1,5 @@
 import type { Message } from '../../../../../proto/codec.js';
+import { nearest } from '../../../../common/text/nearest.js';
 import { AdminError, type Fault, mostFaults } from '../../admin-error.js';
 import { empty, fieldOf, readField } from '../../shape/json.js';
 import { checkRules } from '../../shape/rules.js';
@@ -58,7 +59,11 @@ export function readDocument(
       wrong(name, `is not a field of a document: fields of the record belong under spec.`);
   const kind = kindNamed(json['kind']);
   if (kind === undefined) {
-    wrong('kind', `must be one of ${kindNames.join(', ')}.`);
+    const meant = faults.length < mostFaults ? nearest(String(json['kind']).slice(0, 64), kindNames) : null;
+    wrong(
+      'kind',
+      meant === null ? `must be one of ${kindNames.join(', ')}.` : `is none: did you mean ${meant}?`,
+    );
     return null;
   }
   const name = kind.reach === 'single' ? (textOf(json['name']) ?? 'organisation') : textOf(json['name']);
@@ -94,7 +99,7 @@ function readSpec(
   const read: Record<string, unknown> = {};
   for (const [spelling, value] of Object.entries(spec)) {
     try {
-      read[fieldOf(shape, spelling, 'spec').name] = value;
+      read[fieldOf(shape, spelling, 'spec', faults.length < mostFaults).name] = value;
     } catch (thrown) {
       if (!(thrown instanceof AdminError)) throw thrown;
       for (const { path, problem } of thrown.faults)
@@ -131,7 +136,7 @@ function readSpec(
 }
 
 /** A path at the start of a message: `config.targets[0].provider: the workspace has no provider @main.` */
-const pathFirst = /^([a-z_]\w*(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*):? (.*)$/s;
+const pathFirst = /^([a-z_]\w*(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*)(:?) (.*)$/s;
 
 /** What a method or a reader refused, as faults of the document at `at`. Throws what is no refusal. */
 export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: DocumentKind): void {
@@ -141,7 +146,8 @@ export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: D
   for (const { path, problem } of more)
     faults.push({ path: under(at, path), problem: problem.endsWith('.') ? problem : `${problem}.` });
   if (more.length > 0) return;
-  const [, path = '', problem = ''] = pathFirst.exec(error.message) ?? [];
+  const [, path = '', colon = '', rest = ''] = pathFirst.exec(error.message) ?? [];
+  const problem = colon === '' ? rest : `is refused: ${rest}`;
   const isField = kind !== undefined && specShape(kind).spelt(/^\w+/.exec(path)?.[0] ?? '') !== undefined;
   if (isField)
     faults.push({ path: under(at, path), problem: problem.endsWith('.') ? problem : `${problem}.` });

@@ -139,15 +139,16 @@ export const refusal = (name: string, error: unknown): string => {
 /** What PostgreSQL refuses for good. Everything else may pass: no answer, starting up, too many clients, read-only. */
 const isMistake = (error: unknown): boolean => /^(28|3D|3F|42)...$/.test(codeOf(error));
 
-/** Is there a server at all? Throws a StoreAway, or a RefusedStart that no waiting mends. */
-async function reach(url: Secret): Promise<void> {
+/** What a server answers, which shows that there is one. Throws a StoreAway, or a RefusedStart that no waiting mends. */
+export async function reach<T>(url: Secret, ask: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new (await loadDriver()).Client(settingsOf(url));
   client.on('error', () => {});
   const answered = deadline(reachMs, () => abandon(client));
   try {
     await client.connect();
-    await client.query('SELECT 1');
+    const answer = await ask(client);
     await client.end();
+    return answer;
   } catch (error) {
     abandon(client);
     throw new (isMistake(error) ? RefusedStart : StoreAway)(refusal(nameOf(url.reveal()), error));
@@ -161,7 +162,7 @@ async function reach(url: Secret): Promise<void> {
  * where that may pass a StoreAway.
  */
 export async function preparePostgres(url: Secret, existing: boolean): Promise<Database> {
-  await reach(url);
+  await reach(url, (client) => client.query('SELECT 1'));
   const database = await openPostgres(url, { patient: true });
   try {
     await database.write((transaction) => transaction.raw(existing ? 'SELECT 1' : versionTable));
