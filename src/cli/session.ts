@@ -49,13 +49,13 @@ interface FirstKeysFile {
   readonly admin_key?: unknown;
 }
 
-/** A key to sign in with, and where it was found, as a person would say it. */
+/** A key to sign in with, and the place it was found in, as messages name it. */
 interface SignInKey {
   readonly key: string;
   readonly place: string;
 }
 
-/** Throws a CliError, which says why, where the file has none. */
+/** Throws a CliError with the reason where the file has none. */
 function keyOfFirstStart(dataDir: string): SignInKey {
   const file = join(dataDir, 'first-keys.json');
   let why = `${file} has no admin_key`;

@@ -42,7 +42,7 @@ describe('a mistake on the command line', () => {
       expect(stderr).not.to.contain('hunter2');
     });
 
-  it('says why a file cannot be read, in words', async () => {
+  it('explains why a file cannot be read, in words', async () => {
     const { code, stderr } = await typed('apply -f missing.yaml');
     expect([code, stderr]).to.deep.equal([
       2,
@@ -50,7 +50,7 @@ describe('a mistake on the command line', () => {
     ]);
   });
 
-  it('says that a data directory is a file', async () => {
+  it('reports that a data directory is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const error: Error = await checkDataDir(file).then(
@@ -84,7 +84,7 @@ describe('a mistake on the command line', () => {
       await bench.close();
     });
 
-    it('says where a key was taken from that the gateway does not know', async () => {
+    it('names the place of a key that the gateway does not know', async () => {
       const { stderr } = await typed(`keys list --address ${bench.address}`, {
         HEADGATE_ADMIN_KEY: 'gw_org_wrong',
       });
@@ -92,7 +92,7 @@ describe('a mistake on the command line', () => {
       expect(stderr).not.to.contain('gw_org_wrong');
     });
 
-    it('says that a port is open where another protocol answers', async () => {
+    it('reports that a port is open where another protocol answers', async () => {
       const { port } = other.address() as { port: number };
       const { code, stderr } = await typed(`keys list --address 127.0.0.1:${port}`, {
         HEADGATE_ADMIN_KEY: 'x',

@@ -477,7 +477,7 @@ describe('the command line', () => {
         .and.not.match(/store schema/);
     });
 
-    it('says why PostgreSQL and Redis cannot be used', async () => {
+    it('explains why PostgreSQL and Redis cannot be used', async () => {
       const { code, stdout } = await typed(['doctor', ...free], {
         DATABASE_URL: 'postgres://gateway:hunter2@127.0.0.1:1/x',
         REDIS_URL: 'redis://:hunter2@127.0.0.1:1',

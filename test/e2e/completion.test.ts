@@ -23,7 +23,7 @@ describe('headgate completion', () => {
   });
 
   it('offers what a resource has', () => {
-    expect(offered('api-keys', 'reveal')).to.deep.equal(['reveal-rotated']);
+    expect(offered('keys', 'reveal')).to.deep.equal(['reveal-rotated']);
     expect(offered('providers', '')).to.include.members(['add', 'list', '--help']);
   });
 
