@@ -477,6 +477,7 @@ export const folders: readonly Folder[] = [
       'src/data-plane/providers',
       'src/data-plane/routing',
       'src/control-plane/administration',
+      'src/control-plane/shared-state',
       'src/control-plane/store',
       'src/control-plane/ingestion',
       'src/control-plane/ledger',
