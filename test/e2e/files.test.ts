@@ -125,7 +125,8 @@ describe('configuration as files', function () {
       write('place.yaml', 'kind: Label\nname: c\nworkspace: nowhere\n'),
     );
     expect(place.stderr).to.include('workspace names "nowhere": there is no such workspace.');
-    const provider = 'kind: Config\nname: c\nworkspace: default\nspec: { config: { provider: "@nowhere" } }\n';
+    const provider =
+      'kind: Config\nname: c\nworkspace: default\nspec: { config: { provider: "@nowhere" } }\n';
     expect((await command('apply', '-f', write('config.yaml', provider))).stderr).to.include(
       'spec.config.provider is refused: the workspace has no provider @nowhere.',
     );

@@ -26,7 +26,10 @@ describe('JSON of the administration plane, coming in', () => {
     ['"x"', 'The body must be an object.'],
     ['{"colour":"red"}', '"colour" is not a field of the request.'],
     ['{"part":{"colour":1}}', 'part."colour" is not a field of part.'],
-    ['{"parts":[{"word":"a"},{"wrod":"b"}]}', 'parts[1]."wrod" is not a field of parts[1]: did you mean word?'],
+    [
+      '{"parts":[{"word":"a"},{"wrod":"b"}]}',
+      'parts[1]."wrod" is not a field of parts[1]: did you mean word?',
+    ],
     ['{"__proto__":{"name":"x"}}', '"__proto__" is not a field of the request.'],
     ['{"constructor":1}', '"constructor" is not a field of the request.'],
     ['{"toString":1}', '"toString" is not a field of the request.'],

@@ -241,7 +241,9 @@ async function runTests({ name, files, env }) {
   // Tests print their measurements on lines of their own, further in than the names of tests.
   const printed = result.output
     .split('\n')
-    .filter((line) => /^ {6,}\d*\D*\d.* (?:ms|MB|rows|sent|s\b)/.test(line) && !/✔|✓|^\s+(?:\d+\)|-) /.test(line))
+    .filter(
+      (line) => /^ {6,}\d*\D*\d.* (?:ms|MB|rows|sent|s\b)/.test(line) && !/✔|✓|^\s+(?:\d+\)|-) /.test(line),
+    )
     .map((line) => line.trim());
   const busy = timeScale > 1 ? ` on a busy machine (limits × ${timeScale})` : '';
   const counts = `${result.passes} passed, ${failed} failed in ${result.seconds.toFixed(0)} s${busy}`;

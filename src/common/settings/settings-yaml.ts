@@ -19,10 +19,7 @@ export function readYaml(file: string, shown: string, problems: string[]): Reado
   try {
     source = readBounded(file, maxFileBytes);
   } catch (error) {
-    const why =
-      error instanceof UnreadableFile
-        ? error.message
-        : `cannot be read: ${reasonOf(error)}`;
+    const why = error instanceof UnreadableFile ? error.message : `cannot be read: ${reasonOf(error)}`;
     problems.push(`${shown}: ${why}.`);
     return {};
   }
