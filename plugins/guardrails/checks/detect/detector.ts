@@ -8,6 +8,7 @@ import {
   type SearchKind,
   type TokenKind,
 } from './kind.js';
+import { type Hit, isCovered, merged, separate } from './overlaps.js';
 import { plainText, VisibleText } from './readings.js';
 import { classOf, hasDigit, hasLetter, hasOther, Tokens } from './tokens.js';
 
@@ -55,12 +56,6 @@ class FoundPlace implements Place {
   }
 }
 
-interface Hit extends DetectedValue {
-  readonly rank: number;
-  /** null: its kind searches by itself. */
-  readonly place: FoundPlace | null;
-}
-
 /** Finds values of some kinds in texts. Takes time linear in the text; keeps nothing of it. */
 export class Detector {
   /** Characters of the longest value of all kinds. */
@@ -103,28 +98,30 @@ export class Detector {
     }
   }
 
-  /** Every value, in the order of the text; of two that overlap, the longer, or one that covers what two readings have found. */
+  /**
+   * Every value, in the order of the text. Of two that overlap the one that holds the other; else one that covers both, of the
+   * kind of the longer.
+   */
   find(text: string): readonly DetectedValue[] {
     const plain = plainText(text);
     const found = this.#findIn(plain.text);
-    if (!plain.hides) return found;
+    if (!plain.hides) return found.hasOverlaps ? merged(found.hits) : found.hits.map(valueOf);
     const visible = new VisibleText(plain.text);
-    const more = this.#findIn(visible.text).map(({ kind, start, end }) => ({
-      ...{ kind, start: visible.placeOf(start), end: visible.placeOf(end - 1) + 1 },
+    const { hits } = this.#findIn(visible.text);
+    const more = hits.map(({ kind, rank, place, start, end }) => ({
+      ...{ kind, rank, place, start: visible.placeOf(start), end: visible.placeOf(end - 1) + 1 },
     }));
-    return merged(found, more);
+    return merged([...found.hits, ...more]);
   }
 
-  #findIn(text: string): readonly DetectedValue[] {
-    const found: DetectedValue[] = [];
-    let last = 0;
-    for (let from = 0; from < text.length; from += windowLength) {
-      const hits = this.#window(text, from, Math.min(text.length, from + windowLength));
-      const kept = withoutOverlaps(hits, last);
-      last = kept.at(-1)?.end ?? last;
-      found.push(...kept);
-    }
-    return found;
+  /** Values of which none holds another. `hasOverlaps`: some overlap in part; else they are in the order of the text. */
+  #findIn(text: string): { readonly hits: Hit[]; readonly hasOverlaps: boolean } {
+    const [hits, left]: [Hit[], Hit[]] = [[], []];
+    for (let from = 0; from < text.length; from += windowLength)
+      separate(this.#window(text, from, Math.min(text.length, from + windowLength)), hits, left);
+    // What others cover only joins them.
+    const rests = left.filter((hit) => !isCovered(text, hit, hits));
+    return { hits: rests.length === 0 ? hits : [...hits, ...rests], hasOverlaps: rests.length > 0 };
   }
 
   #window(text: string, from: number, to: number): Hit[] {
@@ -230,53 +227,4 @@ function joinedAfter(text: string, end: number): boolean {
   return end + 1 < text.length && joints.includes(text[end]!) && classOf(text.charCodeAt(end + 1)) !== 0;
 }
 
-/**
- * Of values that overlap the one that holds the other; else the one whose words are near it, then that of the earlier
- * kind. All start at `from` or later.
- */
-function withoutOverlaps(hits: Hit[], from: number): DetectedValue[] {
-  hits.sort((a, b) => a.start - b.start || b.end - a.end || a.rank - b.rank);
-  const kept: Hit[] = [];
-  for (const hit of hits) {
-    if (hit.start < from) continue;
-    const last = kept.at(-1);
-    if (last === undefined || hit.start >= last.end) kept.push(hit);
-    else if (isBetter(hit, last)) kept[kept.length - 1] = hit;
-  }
-  return kept.map(({ kind, start, end }) => ({ kind, start, end }));
-}
-
-/**
- * The values of two readings of a text. Those that overlap become one that covers them, so that nothing either reading has
- * found stays in the text: of the kind of the longest, and of two as long that of the first reading.
- */
-function merged(some: readonly DetectedValue[], others: readonly DetectedValue[]): readonly DetectedValue[] {
-  if (others.length === 0) return some;
-  const groups: { end: number; readonly values: DetectedValue[] }[] = [];
-  for (const value of [...some, ...others].sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = groups.at(-1);
-    if (last === undefined || value.start >= last.end) groups.push({ end: value.end, values: [value] });
-    else {
-      last.values.push(value);
-      last.end = Math.max(last.end, value.end);
-    }
-  }
-  return groups.map(({ end, values }) => {
-    const longest = values.reduce((most, one) => (lengthOf(one) > lengthOf(most) ? one : most));
-    const alsoOf = [...new Set(values.map(({ kind }) => kind))].filter(({ id }) => id !== longest.kind.id);
-    const value = { kind: longest.kind, start: values[0]!.start, end };
-    return alsoOf.length === 0 ? value : { ...value, alsoOf };
-  });
-}
-
-const lengthOf = ({ start, end }: DetectedValue): number => end - start;
-
-/** `hit` overlaps `last` and begins with it or in it. */
-function isBetter(hit: Hit, last: Hit): boolean {
-  if (hit.end <= last.end && (hit.start > last.start || hit.end < last.end)) return false;
-  if (hit.start === last.start && hit.end === last.end) {
-    const isNamed = hit.place?.named ?? false;
-    if (isNamed !== (last.place?.named ?? false)) return isNamed;
-  }
-  return hit.rank < last.rank;
-}
+const valueOf = ({ kind, start, end }: Hit): DetectedValue => ({ kind, start, end });
