@@ -64,6 +64,26 @@ export interface CheckResult {
   readonly error?: { readonly name: string; readonly message: string };
 }
 
+/** A value that was found. Indexes of characters (UTF-16 units). */
+export interface FoundValue {
+  readonly start: number;
+  readonly end: number;
+  /** The ids of its kinds. The first one is that of its placeholder. */
+  readonly kinds?: readonly string[];
+  /** What goes in its place, where that has a part of it. */
+  readonly quoting?: string;
+}
+
+/** A check that finds values, over the texts of one run. */
+export interface ValueRun {
+  /** Values in the order of the text; none overlaps another. */
+  find(text: string): readonly FoundValue[];
+  /** A value that counts, in the order of the texts: what goes in its place. null: it stays, and does not pass. */
+  take(found: FoundValue, value: string): string | null;
+  /** Of all values that were taken, without `transformed`. */
+  result(): CheckResult;
+}
+
 /**
  * `parameters` have passed the check's schema (`src/common/guardrails/guardrail-checks.ts`), and its defaults are filled
  * in. For one version of a guardrail they are the same frozen object at each run of a thread: what is compiled from them may be
@@ -83,6 +103,8 @@ export interface TextCheck extends Runs<TextContext, CheckResult> {
   readonly runs: 'text';
   /** Nanoseconds that it takes at most for texts of that length together. Absent: always in a thread. */
   readonly nanoseconds?: (length: number, parameters: CheckParameters) => number;
+  /** The same as `run` by values, for texts in which other checks replace some that may overlap. Absent: it finds none. */
+  begin?(parameters: CheckParameters): ValueRun;
 }
 
 /** A function of the request, on the event loop: it takes at most 20 µs, and time that does not grow with the texts. */

@@ -40,6 +40,14 @@ const idleMs = 60_000;
 /** Young generation of its heap, in megabytes. */
 const youngMb = 8;
 
+/** What the checks of a job see. */
+interface JobTexts {
+  readonly phase: CheckPhase;
+  readonly texts: readonly string[];
+  /** Has each check the deadline for itself? */
+  readonly each: boolean;
+}
+
 /** Runs checks of texts on threads of their own. A job that takes too long is ended with its thread. */
 export class CheckPool {
   #jobs = 0;
@@ -66,8 +74,16 @@ export class CheckPool {
     return this.#jobs;
   }
 
-  /** Never rejects. A check that exceeds the deadline is the only one without a result; the others run again. */
-  async run(phase: CheckPhase, texts: readonly string[], checks: readonly JobCheck[]): Promise<PoolResult[]> {
+  /**
+   * Never rejects. A check that exceeds the deadline is the only one without a result; the others run again. `each`: the
+   * deadline is that of each check, and not of all together.
+   */
+  async run(
+    phase: CheckPhase,
+    texts: readonly string[],
+    checks: readonly JobCheck[],
+    each = false,
+  ): Promise<PoolResult[]> {
     const bytes = texts.reduce((sum, { length }) => sum + length, 0);
     const { maxQueue, maxQueueBytes } = this.options;
     if (this.#closed || this.#jobs >= maxQueue || this.#bytes + bytes > maxQueueBytes)
@@ -76,7 +92,7 @@ export class CheckPool {
     this.#bytes += bytes;
     try {
       const results = await this.#threads.inTurn(this.options.waitMs, (place) =>
-        this.#withoutSlowest(phase, texts, checks, place),
+        this.#withoutSlowest({ phase, texts, each }, checks, place),
       );
       return results ?? checks.map(() => 'timeout' as const);
     } finally {
@@ -85,25 +101,19 @@ export class CheckPool {
     }
   }
 
-  async #withoutSlowest(
-    phase: CheckPhase,
-    texts: readonly string[],
-    checks: readonly JobCheck[],
-    place: number,
-  ): Promise<PoolResult[]> {
-    const first = await this.#attempt(phase, texts, checks, place);
+  async #withoutSlowest(of: JobTexts, checks: readonly JobCheck[], place: number): Promise<PoolResult[]> {
+    const first = await this.#attempt(of, checks, place);
     if (Array.isArray(first)) return first;
     const { reason, running } = first;
     if (running === null || checks.length === 1) return checks.map(() => reason);
     const others = checks.filter((_, i) => i !== running);
-    const second = await this.#attempt(phase, texts, others, place);
+    const second = await this.#attempt(of, others, place);
     const results: PoolResult[] = Array.isArray(second) ? second : others.map(() => second.reason);
     return results.toSpliced(running, 0, reason);
   }
 
   async #attempt(
-    phase: CheckPhase,
-    texts: readonly string[],
+    { phase, texts, each }: JobTexts,
     checks: readonly JobCheck[],
     place: number,
   ): Promise<TimedResult[] | { readonly reason: Unrun; readonly running: number | null }> {
@@ -111,7 +121,7 @@ export class CheckPool {
     const keys = checks.map(({ key }) => key).join('\n');
     const controller = new AbortController();
     Atomics.store(this.#progress, place, 0);
-    const timer = new Deadline(this.#progress, place, this.options, () => controller.abort());
+    const timer = new Deadline(this.#progress, place, this.options, each, () => controller.abort());
     try {
       const ask = async (given: readonly JobCheck[] | null): Promise<JobResult> => {
         const job: CheckJob = {
@@ -145,12 +155,15 @@ export class CheckPool {
 class Deadline {
   #timer: NodeJS.Timeout;
   #beganAt: number | null = null;
+  #running = 0;
   readonly #askedAt = performance.now();
 
   constructor(
     readonly progress: Int32Array,
     readonly place: number,
     readonly options: CheckPoolOptions,
+    /** Does it begin again with each check? It is looked at when it is over: a check may have twice as long. */
+    readonly each: boolean,
     readonly end: () => void,
   ) {
     this.#timer = setTimeout(() => this.#look(), Math.min(pollMs, options.deadlineMs));
@@ -158,7 +171,11 @@ class Deadline {
 
   #look(): void {
     const now = performance.now();
-    if (this.#beganAt === null && Atomics.load(this.progress, this.place) > 0) this.#beganAt = now - pollMs;
+    const running = Atomics.load(this.progress, this.place);
+    if (running > this.#running && (this.#beganAt === null || this.each)) {
+      this.#beganAt = now - pollMs;
+      this.#running = running;
+    }
     const { waitMs, deadlineMs } = this.options;
     const until = this.#beganAt === null ? this.#askedAt + waitMs : this.#beganAt + deadlineMs;
     if (now >= until) this.end();

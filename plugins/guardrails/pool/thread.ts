@@ -2,9 +2,9 @@ import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { retainedBytes } from '../../../src/common/bytes/retained-bytes.js';
 import { lowerThreadPriority } from '../../../src/common/threads/thread-priority.js';
-import type { TextContext } from '../check.js';
 import { checks } from '../checks/index.js';
-import { dataOf, LapTimer, runTextCheck } from '../run/text-check.js';
+import { runTextChain } from '../run/text-chain.js';
+import { dataOf } from '../run/text-check.js';
 import { type CheckJob, type JobCheck, type JobResult, unpacked } from './job.js';
 
 lowerThreadPriority();
@@ -31,13 +31,13 @@ export default function runChecks({ phase, texts: given, keys, checks: sent, pla
     if (sent !== null) known.set(key, check);
     wanted.push(check);
   }
-  const texts = unpacked(given);
-  const context: TextContext = { phase, texts, text: texts.join('\n') };
-  const timer = new LapTimer();
-  const results = wanted.map(({ id, parameters }, i) => {
-    Atomics.store(progress, place, i + 1);
-    const result = runTextCheck(checks.get(id), context, parameters);
-    return { result: { ...result, data: dataOf(result) }, ms: timer.lap() };
-  });
+  const links = wanted.map(({ id, parameters }) => ({ check: checks.get(id), parameters }));
+  const begins = (index: number): void => {
+    Atomics.store(progress, place, index + 1);
+  };
+  const results = runTextChain(phase, unpacked(given), links, begins).map(({ result, ms }) => ({
+    result: { ...result, data: dataOf(result) },
+    ms,
+  }));
   return { results };
 }

@@ -21,8 +21,11 @@ export const maxChecks = 500;
 
 /** What guardrails that run together run. */
 export interface RunPlan {
-  /** Those that change text; of a guardrail with `sequential` that has such a check, all of them. */
-  readonly changing: readonly Planned[];
+  /**
+   * Those that change text; of a guardrail with `sequential` that has such a check, all of them. One after another, and checks
+   * of texts that follow each other together.
+   */
+  readonly changing: readonly (readonly Planned[])[];
   /** Those that judge, by what they need. */
   readonly texts: readonly Planned<TextCheck>[];
   readonly requests: readonly Planned<RequestCheck>[];
@@ -77,7 +80,12 @@ export class Plans {
     const of = <C extends Check>(runs: C['runs']): Planned<C>[] =>
       judging.filter((one): one is Planned<C> => one.check?.runs === runs);
     return {
-      ...{ changing, beyond, texts: of<TextCheck>('text'), requests: of<RequestCheck>('request') },
+      ...{
+        changing: stepsOf(changing),
+        beyond,
+        texts: of<TextCheck>('text'),
+        requests: of<RequestCheck>('request'),
+      },
       ...{ remote: of<RemoteCheck>('remote'), unknown: judging.filter(({ check }) => check === undefined) },
     };
   }
@@ -89,6 +97,16 @@ export class Plans {
       return { guardrail, place, index, rule, check: this.#check(rule.check), job };
     });
   }
+}
+
+function stepsOf(all: readonly Planned[]): Planned[][] {
+  const steps: Planned[][] = [];
+  for (const one of all) {
+    const last = steps.at(-1);
+    if (one.check?.runs === 'text' && last?.[0]?.check?.runs === 'text') last.push(one);
+    else steps.push([one]);
+  }
+  return steps;
 }
 
 /** Does the check change text, with these parameters? */

@@ -19,8 +19,12 @@ import {
   type RunPlan,
 } from './plan.js';
 import { runRemoteCheck } from './remote-check.js';
+import { ReplacedTexts } from './replaced-texts.js';
 import type { Subject } from './subject.js';
+import { runTextChain } from './text-chain.js';
 import { failure, LapTimer, runTextCheck } from './text-check.js';
+
+type TextStep = readonly Planned<TextCheck>[];
 
 /** Why a check could not run. */
 type NotRun = Unrun | 'no_check' | 'too_many' | 'no_credentials';
@@ -77,38 +81,84 @@ export class GuardrailRunner {
     return judged === undefined ? outcomes() : judged.then(outcomes);
   }
 
-  /** Runs checks one after another, and makes their changes to the subject. */
-  async #change(x: Exchange, all: readonly Planned[], subject: Subject, results: Results): Promise<void> {
-    for (const planned of all) {
-      const { check } = planned;
-      let judged = await this.#one(x, planned, subject, subject.texts);
-      // A text that should have been changed and was not.
-      const mustChange = check?.runs === 'text' || (check?.runs === 'remote' && check.mustChange === true);
-      if (mustChange && judged.result.error !== undefined) judged = { ...judged, ran: false };
-      results.set(planned, judged);
-      const { transformed, body } = judged.result;
-      if (body !== undefined && check?.runs !== 'text') subject.replaceBody(body);
-      if (transformed !== undefined) subject.replace('judged', transformed);
-      const { others } = subject.parts;
-      if (!changes(planned) || check?.runs === 'request' || others.length === 0) continue;
-      if (check?.runs === 'remote' && check.judgedOnly === true) continue;
-      const texts = others.map(({ text }) => text);
-      const beside = await this.#one(x, planned, subject, texts);
-      if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
-      // What could not be changed there counts as if it had been the judged text.
-      if (!beside.ran || beside.result.error !== undefined)
-        results.set(planned, { ...beside, ran: beside.ran && !mustChange, ms: judged.ms + beside.ms });
+  /** Runs steps one after another, and makes their changes to the subject. */
+  async #change(
+    x: Exchange,
+    steps: readonly (readonly Planned[])[],
+    subject: Subject,
+    results: Results,
+  ): Promise<void> {
+    const replaced = { judged: new ReplacedTexts(), others: new ReplacedTexts() };
+    for (const step of steps) {
+      const [planned] = step as [Planned];
+      if (planned.check?.runs === 'text') {
+        const judged = await this.#changeTexts('judged', step as TextStep, subject, replaced);
+        for (const [i, one] of step.entries()) results.set(one, judged[i]!);
+        if (subject.parts.others.length === 0) continue;
+        const own = (step as TextStep).filter(changes);
+        const beside = await this.#changeTexts('others', own, subject, replaced);
+        // What could not be changed there counts as if it had been the judged text.
+        for (const [i, one] of own.entries()) {
+          const ms = judged[step.indexOf(one)]!.ms + beside[i]!.ms;
+          if (!beside[i]!.ran) results.set(one, { ...beside[i]!, ms });
+        }
+      } else await this.#changeByOther(x, planned, subject, results);
     }
   }
 
-  async #one(x: Exchange, planned: Planned, subject: Subject, texts: readonly string[]): Promise<RuleResult> {
+  /** Checks of texts, in their order. A text that should have been changed and was not counts as one that was not checked. */
+  async #changeTexts(
+    which: 'judged' | 'others',
+    step: TextStep,
+    subject: Subject,
+    { [which]: replaced }: Readonly<Record<typeof which, ReplacedTexts>>,
+  ): Promise<RuleResult[]> {
+    if (step.length === 0) return [];
+    const texts = which === 'judged' ? subject.texts : subject.parts.others.map(({ text }) => text);
+    const found = await replaced.with(step, texts, (given, all) => this.#texts(subject.phase, given, all));
+    const changed = found.findLast(({ result }) => (result.transformed?.length ?? 0) > 0)?.result.transformed;
+    if (changed !== undefined) subject.replace(which, changed);
+    return found.map((one) => (one.result.error === undefined ? one : { ...one, ran: false }));
+  }
+
+  /** Checks of texts, one after another. */
+  #texts(phase: CheckPhase, texts: readonly string[], all: TextStep): Awaitable<RuleResult[]> {
+    // Where several find values, most look at two texts: the one that others have changed, and the original.
+    if (!isQuick(texts, all.length === 1 ? all : [...all, ...all]))
+      return this.#inThread(phase, texts, all, true);
+    const links = all.map(({ check, rule: { parameters } }) => ({ check, parameters }));
+    return runTextChain(phase, texts, links).map(({ result, ms }) => this.#counted(result, ms));
+  }
+
+  /** A check of a service, or of the request. */
+  async #changeByOther(x: Exchange, planned: Planned, subject: Subject, results: Results): Promise<void> {
+    const { check } = planned;
+    let judged = await this.#other(x, planned, subject, subject.texts);
+    const mustChange = check?.runs === 'remote' && check.mustChange === true;
+    if (mustChange && judged.result.error !== undefined) judged = { ...judged, ran: false };
+    results.set(planned, judged);
+    const { transformed, body } = judged.result;
+    if (body !== undefined) subject.replaceBody(body);
+    if (transformed !== undefined) subject.replace('judged', transformed);
+    const { others } = subject.parts;
+    if (!changes(planned) || check?.runs !== 'remote' || others.length === 0) return;
+    if (check.judgedOnly === true) return;
+    const texts = others.map(({ text }) => text);
+    const beside = await this.#other(x, planned, subject, texts);
+    if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
+    // As of texts.
+    if (!beside.ran || beside.result.error !== undefined)
+      results.set(planned, { ...beside, ran: beside.ran && !mustChange, ms: judged.ms + beside.ms });
+  }
+
+  async #other(
+    x: Exchange,
+    planned: Planned,
+    subject: Subject,
+    texts: readonly string[],
+  ): Promise<RuleResult> {
     const { check } = planned;
     if (check === undefined) return this.#unrun('no_check');
-    if (check.runs === 'text') {
-      const all = [planned as Planned<TextCheck>];
-      if (isQuick(texts, all)) return this.#quickly(subject.phase, texts, all)[0]!;
-      return (await this.#inThread(subject.phase, texts, all))[0]!;
-    }
     if (check.runs === 'remote') return this.#remote(x, planned as Planned<RemoteCheck>, subject, texts);
     return this.#request(planned as Planned<RequestCheck>, subject, new LapTimer());
   }
@@ -171,9 +221,10 @@ export class GuardrailRunner {
     phase: CheckPhase,
     texts: readonly string[],
     all: readonly Planned<TextCheck>[],
+    each = false,
   ): Promise<RuleResult[]> {
     const jobs = all.map(({ job }) => job);
-    const found = await this.pool.run(phase, texts, jobs);
+    const found = await this.pool.run(phase, texts, jobs, each);
     return found.map((one) =>
       typeof one === 'string' ? this.#unrun(one) : this.#counted(one.result, one.ms),
     );

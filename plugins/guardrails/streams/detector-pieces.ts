@@ -1,47 +1,40 @@
-import type { CheckResult } from '../check.js';
+import type { CheckResult, FoundValue } from '../check.js';
 import type { Detector } from '../checks/detect/detector.js';
 import { DetectorCache } from '../checks/detect/detector-cache.js';
-import { countedResult, type FindingsOptions } from '../checks/detect/findings-result.js';
-import { idsOf } from '../checks/detect/kind.js';
-import { Redactor } from '../checks/detect/redact.js';
+import { type FindingsOptions, FindingsRun } from '../checks/detect/findings-result.js';
 import { personalKinds } from '../checks/pii/kinds.js';
 import { secretCategories, secretKinds } from '../checks/secrets/kinds.js';
 import { OpenValues } from './open-values.js';
-import type { FoundValue, PieceCheckOf, PieceRun } from './piece-check.js';
+import type { PieceCheckOf, PieceRun } from './piece-check.js';
 
 /** Searches the pieces of a stream for values of some kinds. */
 class DetectorRun implements PieceRun {
-  readonly #redactor = new Redactor();
-  readonly #counts: Record<string, number> = {};
+  readonly #run: FindingsRun;
+  #isChanged = false;
 
   constructor(
     readonly detector: Detector,
     readonly openValues: OpenValues,
     readonly options: FindingsOptions,
-  ) {}
+  ) {
+    this.#run = new FindingsRun(detector, options);
+  }
 
-  find(text: string, from: number, after: number): readonly FoundValue[] {
-    const found: FoundValue[] = [];
-    for (const value of this.detector.find(text)) {
-      const { start, end } = value;
-      if (start >= after && end > from) found.push({ start, end, kinds: idsOf(value) });
-    }
-    return found;
+  find(text: string, from: number): readonly FoundValue[] {
+    return this.#run.find(text).filter(({ end }) => end > from);
   }
 
   open(text: string, from: number): number {
     return this.openValues.open(text, from);
   }
 
-  take({ kinds: [kind = '', ...others] = [] }: FoundValue, value: string): string | null {
-    for (const id of [kind, ...others]) this.#counts[id] = (this.#counts[id] ?? 0) + 1;
-    return this.options.redact ? this.#redactor.placeholder(kind, value) : null;
+  take(found: FoundValue, value: string): string | null {
+    this.#isChanged ||= this.options.redact;
+    return this.#run.take(found, value);
   }
 
   result(): CheckResult {
-    const result = countedResult(this.#counts, this.options);
-    const isChanged = this.options.redact && Object.keys(this.#counts).length > 0;
-    return isChanged ? { ...result, transformed: [] } : result;
+    return this.#isChanged ? { ...this.#run.result(), transformed: [] } : this.#run.result();
   }
 }
 

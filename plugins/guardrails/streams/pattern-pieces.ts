@@ -1,6 +1,6 @@
-import type { CheckResult } from '../check.js';
+import type { CheckResult, FoundValue } from '../check.js';
 import { patternFacts } from './open-pattern.js';
-import type { FoundValue, PieceCheck, PieceCheckOf, PieceRun } from './piece-check.js';
+import type { PieceCheck, PieceCheckOf, PieceRun } from './piece-check.js';
 
 /** Characters of the longest match of a pattern that streams are searched for. */
 const maxLongest = 1024;
@@ -30,9 +30,9 @@ class Pattern {
     return found;
   }
 
-  open(text: string, from: number): number {
-    this.#open.lastIndex = Math.max(from, text.length - this.longest);
-    return this.#open.exec(text)?.index ?? text.length;
+  open(text: string, from: number, after: number): number {
+    this.#open.lastIndex = Math.max(after, text.length - this.longest);
+    return Math.max(from, this.#open.exec(text)?.index ?? text.length);
   }
 }
 
@@ -44,6 +44,7 @@ function patternOf(source: string, flags: string): Pattern | null {
 }
 
 class PatternRun implements PieceRun {
+  readonly seesChanged = true;
   #count = 0;
 
   constructor(
@@ -56,8 +57,8 @@ class PatternRun implements PieceRun {
     return this.pattern.find(text, from, after);
   }
 
-  open(text: string, from: number): number {
-    return this.pattern.open(text, from);
+  open(text: string, from: number, after: number): number {
+    return this.pattern.open(text, from, after);
   }
 
   take(): string | null {

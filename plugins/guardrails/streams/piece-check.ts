@@ -1,19 +1,19 @@
-import type { CheckParameters, CheckResult } from '../check.js';
-
-/** A value that was found. Indexes of characters (UTF-16 units). */
-export interface FoundValue {
-  readonly start: number;
-  readonly end: number;
-  /** The ids of its kinds. The first one is that of its placeholder. */
-  readonly kinds?: readonly string[];
-}
+import type { CheckParameters, CheckResult, FoundValue } from '../check.js';
 
 /** A check that judges texts while they come, for one exchange. */
 export interface PieceRun {
-  /** Values that begin at `after` or later and end after `from`, in the order of the text. */
+  /**
+   * Does it judge what is left of the text where others have replaced values? Otherwise a value of its own that an earlier check
+   * has not replaced whole does not pass.
+   */
+  readonly seesChanged?: true;
+  /** Values that end after `from`, in the order of the text; none overlaps another. `after`: those before are not asked about. */
   find?(text: string, from: number, after: number): readonly FoundValue[];
-  /** From where on a value may begin that the text does not end; the text's length: none does. At least `from`. */
-  open?(text: string, from: number): number;
+  /**
+   * From where on a value may begin that the text does not end; the text's length: none does. At least `from`. `after`: as of
+   * `find`.
+   */
+  open?(text: string, from: number, after: number): number;
   /** A value that nothing which follows makes another: what goes on in its place. null: it does not pass. */
   take?(found: FoundValue, value: string): string | null;
   /** The next piece of what goes on. false: the text does not pass any more. */

@@ -1,6 +1,9 @@
 import { maxHeldBytes } from '../../../src/common/plugin-host/texts/text-piece.js';
+import type { FoundValue } from '../check.js';
+import { isCovered } from '../checks/detect/overlaps.js';
 import { VisibleText } from '../checks/detect/readings.js';
-import type { FoundValue, PieceRun } from './piece-check.js';
+import { type Edit, editOf, mergedEdits, written } from '../run/edited-text.js';
+import type { PieceRun } from './piece-check.js';
 
 /** Characters before a piece in which checks see words and the beginnings of values. */
 const contextLength = 160;
@@ -23,8 +26,10 @@ interface Hit extends FoundValue {
 export class PieceText {
   /** The end of what has gone on, as it came. */
   #context = '';
-  /** For each rule where its last value ends, in the context. */
+  /** For each rule where it looks for values from, in the context: its last one ends there, or may go on. */
   readonly #ends: number[];
+  /** Where a value may have begun of which a part has gone on, since it could be held back no longer. null: none has. */
+  #begun: number | null = null;
 
   constructor(readonly rules: readonly PieceRule[]) {
     this.#ends = rules.map(() => 0);
@@ -37,52 +42,89 @@ export class PieceText {
     const hits = this.rules.flatMap(({ run }, rule) =>
       (run.find?.(text, from, this.#ends[rule]!) ?? []).map((found): Hit => ({ ...found, rule })),
     );
-    const to = canHold ? this.#openAt(text, from, hits) : text.length;
+    const open = canHold ? this.#openAt(text, from, hits) : from;
+    const to = canHold ? mostHeld(text, open, hits) : text.length;
     const sure = hits.filter(({ end }) => end <= to);
     const out = this.#redacted(text, from, to, sure);
     for (const { run, fail } of this.rules) if (run.pass?.(out) === false) fail();
-    const cut = Math.max(0, to - contextLength);
-    for (const { rule, end } of sure) this.#ends[rule] = Math.max(this.#ends[rule]!, end);
-    for (const [i, end] of this.#ends.entries()) this.#ends[i] = Math.max(0, end - cut);
-    this.#context = text.slice(cut, to);
+    if (to > open) this.#begun = this.#openAt(text, 0, hits);
+    else if (open > from) this.#begun = null;
+    this.#keep(text, to, sure);
     return { text: out, held: text.slice(to) };
   }
 
-  /** Where the first value begins that may go on. */
+  /** Keeps what checks need of the text. A value that may go on is found again, whole, when it does. */
+  #keep(text: string, to: number, sure: readonly Hit[]): void {
+    const begun = Math.min(to, this.#begun ?? to);
+    const cut = Math.max(0, begun - contextLength, to - maxHeldBytes);
+    for (const { rule, start, end } of sure)
+      this.#ends[rule] = Math.max(this.#ends[rule]!, end > begun ? start : end);
+    for (const [i, end] of this.#ends.entries()) this.#ends[i] = Math.max(0, end - cut);
+    this.#begun = begun < to ? Math.max(0, begun - cut) : null;
+    this.#context = text.slice(cut, to);
+  }
+
+  /** Where the first value begins, but not before `from`, that may go on. */
   #openAt(text: string, from: number, hits: readonly Hit[]): number {
     let at = text.length;
-    for (const { run } of this.rules) at = Math.min(at, run.open?.(text, from) ?? at);
+    for (const [i, { run }] of this.rules.entries())
+      at = Math.min(at, run.open?.(text, from, this.#ends[i]!) ?? at);
     for (const { start, end } of hits) if (mayGoOn(text, end)) at = Math.min(at, start);
     for (let before = -1; before !== at; ) {
       before = at;
       for (const { start, end } of hits) if (start < at && at < end) at = start;
     }
-    at = Math.max(from, at);
-    const least = text.length - Math.floor(maxHeldBytes / 3);
-    // More cannot be held.
-    return at < least && Buffer.byteLength(text.slice(at)) > maxHeldBytes ? least : at;
+    return Math.max(from, at);
   }
 
   /** The text with replacements; what does not pass counts where nothing is put in its place. */
   #redacted(text: string, from: number, to: number, sure: readonly Hit[]): string {
-    const [redacting, judging] = [[] as Hit[], [] as Hit[]];
-    for (const hit of sure) (this.rules[hit.rule]!.redacts ? redacting : judging).push(hit);
-    redacting.sort((a, b) => a.start - b.start || b.end - a.end);
-    let [out, at] = ['', from];
-    for (const hit of redacting) {
-      if (hit.end <= at || (hit.start < at && at > from)) continue;
-      const start = Math.max(at, hit.start);
-      out += text.slice(at, start) + this.rules[hit.rule]!.run.take?.(hit, text.slice(hit.start, hit.end));
-      at = hit.end;
+    if (sure.length === 0) return text.slice(from, to);
+    let edits: readonly Edit[] = [];
+    const [failing, judged]: [Hit[], Hit[]] = [[], []];
+    for (const [rule, { redacts, run }] of this.rules.entries()) {
+      const own = sure.filter((hit) => hit.rule === rule);
+      if (!redacts && run.seesChanged === true) {
+        judged.push(...own);
+        continue;
+      }
+      const left = own.filter((hit) => !isCovered(text, hit, edits));
+      if (!redacts) failing.push(...left);
+      else
+        edits = mergedEdits(
+          edits,
+          left.map((hit) => editOf(hit, this.#take(hit, text) ?? '')),
+        );
     }
-    for (const hit of judging) {
-      if (redacting.some(({ start, end }) => start < hit.end && hit.start < end)) continue;
-      const { run, fail } = this.rules[hit.rule]!;
-      run.take?.(hit, text.slice(hit.start, hit.end));
-      fail();
+    for (const hit of judged)
+      if (!edits.some(({ start, end }) => start < hit.end && hit.start < end)) failing.push(hit);
+    for (const hit of failing) {
+      this.#take(hit, text);
+      this.rules[hit.rule]!.fail();
     }
-    return out + text.slice(at, to);
+    const here = edits.map((edit) => ({
+      ...edit,
+      start: Math.max(0, edit.start - from),
+      end: edit.end - from,
+    }));
+    return written(text.slice(from, to), here);
   }
+
+  #take(hit: Hit, text: string): string | null {
+    return this.rules[hit.rule]!.run.take?.(hit, text.slice(hit.start, hit.end)) ?? null;
+  }
+}
+
+/** Up to where the text goes on if it is to be held back from `open`: not all of that may be held. A value is never split. */
+function mostHeld(text: string, open: number, hits: readonly Hit[]): number {
+  const least = text.length - Math.floor(maxHeldBytes / 3);
+  if (open >= least || Buffer.byteLength(text.slice(open)) <= maxHeldBytes) return open;
+  let to = (text.charCodeAt(least) & 0xfc00) === 0xdc00 ? least + 1 : least;
+  for (let before = -1; before !== to; ) {
+    before = to;
+    for (const { start, end } of hits) if (start < to && to < end) to = end;
+  }
+  return to;
 }
 
 /** A joint, and the invisible characters before and after it that readings leave out. */

@@ -105,7 +105,7 @@ export class Detector {
   find(text: string): readonly DetectedValue[] {
     const plain = plainText(text);
     const found = this.#findIn(plain.text);
-    if (!plain.hides) return found.hasOverlaps ? merged(found.hits) : found.hits.map(valueOf);
+    if (!plain.hides) return found.hasOverlaps ? merged(found.hits) : found.hits.map(asValue);
     const visible = new VisibleText(plain.text);
     const { hits } = this.#findIn(visible.text);
     const more = hits.map(({ kind, rank, place, start, end }) => ({
@@ -227,4 +227,4 @@ function joinedAfter(text: string, end: number): boolean {
   return end + 1 < text.length && joints.includes(text[end]!) && classOf(text.charCodeAt(end + 1)) !== 0;
 }
 
-const valueOf = ({ kind, start, end }: Hit): DetectedValue => ({ kind, start, end });
+const asValue = ({ kind, start, end }: Hit): DetectedValue => ({ kind, start, end });

@@ -1,4 +1,4 @@
-import type { CheckResult } from '../../check.js';
+import type { CheckResult, FoundValue, ValueRun } from '../../check.js';
 import type { Detector } from './detector.js';
 import { type DetectedValue, idsOf } from './kind.js';
 import { Redactor } from './redact.js';
@@ -26,8 +26,34 @@ export function findingsResult(
   return { ...result, transformed };
 }
 
-/** The same by the number of values of each kind, without the changed texts. */
-export function countedResult(
+/** The same, value by value. */
+export class FindingsRun implements ValueRun {
+  readonly #redactor = new Redactor();
+  readonly #counts: Record<string, number> = {};
+
+  constructor(
+    readonly detector: Detector,
+    readonly options: FindingsOptions,
+  ) {}
+
+  find(text: string): FoundValue[] {
+    return this.detector
+      .find(text)
+      .map((value) => ({ start: value.start, end: value.end, kinds: idsOf(value) }));
+  }
+
+  take({ kinds: [kind = '', ...others] = [] }: FoundValue, value: string): string | null {
+    for (const id of [kind, ...others]) this.#counts[id] = (this.#counts[id] ?? 0) + 1;
+    return this.options.redact ? this.#redactor.placeholder(kind, value) : null;
+  }
+
+  result(): CheckResult {
+    return countedResult(this.#counts, this.options);
+  }
+}
+
+/** By the number of values of each kind, without the changed texts. */
+function countedResult(
   counts: Readonly<Record<string, number>>,
   { redact, not, what }: FindingsOptions,
 ): CheckResult {

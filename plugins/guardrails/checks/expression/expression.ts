@@ -70,6 +70,19 @@ export class Expression {
     return parsed.writeAll(text, linear === null ? this.#matches(text) : linearMatches(linear, text));
   }
 
+  /** Every match with what goes in its place. Throws as `replaceAll` does. `quotes`: that may have a part of the text. */
+  replacements(
+    text: string,
+    replacement: string,
+  ): { readonly quotes: boolean; readonly found: readonly { index: number; end: number; text: string }[] } {
+    const parsed = this.#replacementOf(replacement);
+    const { quotes } = parsed;
+    const linear = this.#linearFor(text.length);
+    if (linear !== null && !linear.test(text)) return { quotes, found: [] };
+    const next = linear === null ? this.#matches(text) : linearMatches(linear, text);
+    return { quotes, found: parsed.eachWritten(text, next) };
+  }
+
   #replacementOf(source: string): Replacement {
     if (this.#replacement?.source !== source) {
       // An empty alternative matches everywhere, and shows the groups.

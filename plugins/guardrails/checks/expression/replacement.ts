@@ -17,6 +17,8 @@ export interface Matched {
 /** Characters that a text may grow by, beside its own length. */
 const maxGrowth = 1024 * 1024;
 
+const tooLong = 'The replacements make the text too long.';
+
 const mark = /\$(?:([$&`'])|(\d{1,2})|<([^>]*)>)/g;
 
 /** A replacement, read once. What is no mark stays as it is written. */
@@ -43,6 +45,26 @@ export class Replacement {
     this.#text(source.slice(last));
   }
 
+  /** Does it write a part of the text? */
+  get quotes(): boolean {
+    return this.#pieces.some(({ kind }) => kind !== 'text');
+  }
+
+  /** What goes in place of each match. Throws as `writeAll` does. */
+  eachWritten(text: string, next: () => Matched | null): { index: number; end: number; text: string }[] {
+    const most = 2 * text.length + maxGrowth;
+    const found: { index: number; end: number; text: string }[] = [];
+    let length = text.length;
+    for (let match = next(); match !== null; match = next()) {
+      const { index, end } = match;
+      const made = this.#pieces.map((piece) => written(piece, match!, text)).join('');
+      length += made.length - (end - index);
+      if (length > most) throw new CheckNotRun(tooLong);
+      found.push({ index, end, text: made });
+    }
+    return found;
+  }
+
   #text(text: string): void {
     if (text !== '') this.#pieces.push({ kind: 'text', text });
   }
@@ -55,7 +77,7 @@ export class Replacement {
     // The engine's own function would end the process where its result needs all memory.
     const write = (piece: string): void => {
       length += piece.length;
-      if (length > most) throw new CheckNotRun('The replacements make the text too long.');
+      if (length > most) throw new CheckNotRun(tooLong);
       if (piece !== '') out.push(piece);
     };
     for (let match = next(); match !== null; match = next()) {

@@ -1,6 +1,6 @@
 import type { TextCheck } from '../../check.js';
 import { DetectorCache } from '../detect/detector-cache.js';
-import { findingsResult } from '../detect/findings-result.js';
+import { FindingsRun, findingsResult } from '../detect/findings-result.js';
 import { personalKinds } from './kinds.js';
 
 interface Parameters {
@@ -19,5 +19,9 @@ export const pii: TextCheck = {
   run({ texts }, parameters) {
     const { categories, redact, not } = parameters as unknown as Parameters;
     return findingsResult(detectors.of(categories), texts, { redact, not, what: 'personal data' });
+  },
+  begin(parameters) {
+    const { categories, redact, not } = parameters as unknown as Parameters;
+    return new FindingsRun(detectors.of(categories), { redact, not, what: 'personal data' });
   },
 };

@@ -1,6 +1,6 @@
 import type { TextCheck } from '../../check.js';
 import { DetectorCache } from '../detect/detector-cache.js';
-import { findingsResult } from '../detect/findings-result.js';
+import { FindingsRun, findingsResult } from '../detect/findings-result.js';
 import { secretCategories, secretKinds } from './kinds.js';
 
 interface Parameters {
@@ -20,5 +20,9 @@ export const secrets: TextCheck = {
   run({ texts }, parameters) {
     const { categories = secretCategories, redact, not } = parameters as unknown as Parameters;
     return findingsResult(detectors.of(categories), texts, { redact, not, what: 'secrets' });
+  },
+  begin(parameters) {
+    const { categories = secretCategories, redact, not } = parameters as unknown as Parameters;
+    return new FindingsRun(detectors.of(categories), { redact, not, what: 'secrets' });
   },
 };

@@ -1,5 +1,5 @@
 import { readWritten } from '../../../../src/common/guardrails/written-expression.js';
-import type { CheckParameters, TextCheck } from '../../check.js';
+import type { CheckParameters, CheckResult, FoundValue, TextCheck, ValueRun } from '../../check.js';
 import { Expression } from '../expression/expression.js';
 
 interface Parameters {
@@ -28,6 +28,44 @@ function writeNs(length: number, replacement: unknown): number {
   return length * replacement.length;
 }
 
+/** `isChanged`: has it matched? */
+export const resultOf = (rule: unknown, isChanged: boolean): CheckResult => ({
+  verdict: true,
+  data: {
+    regexPattern: rule,
+    explanation: isChanged ? 'Matches of the pattern were replaced.' : 'The text does not match the pattern.',
+  },
+});
+
+class ReplaceRun implements ValueRun {
+  #isChanged = false;
+  /** What is written for each match, where that is always the same: `$$` is one sign. */
+  #written = '';
+
+  constructor(
+    readonly expression: Expression,
+    readonly rule: string,
+    readonly redactText: string,
+  ) {}
+
+  find(text: string): FoundValue[] {
+    const { found, quotes } = this.expression.replacements(text, this.redactText);
+    if (!quotes && found.length > 0) this.#written = found[0]!.text;
+    return found.map(({ index, end, text: written }) =>
+      quotes ? { start: index, end, quoting: written } : { start: index, end },
+    );
+  }
+
+  take({ quoting }: FoundValue): string {
+    this.#isChanged = true;
+    return quoting ?? this.#written;
+  }
+
+  result(): CheckResult {
+    return resultOf(this.rule, this.#isChanged);
+  }
+}
+
 /** Replaces what a regular expression matches, `$1` and `$<name>` in the replacement included. Always true. */
 export const regexReplace: TextCheck = {
   id: 'default.regexReplace',
@@ -40,12 +78,11 @@ export const regexReplace: TextCheck = {
     const expression = expressionOf(parameters);
     const transformed = texts.map((text) => expression.replaceAll(text, redactText));
     const isChanged = transformed.some((text, index) => text !== texts[index]);
-    const data = {
-      regexPattern: parameters['rule'],
-      explanation: isChanged
-        ? 'Matches of the pattern were replaced.'
-        : 'The text does not match the pattern.',
-    };
-    return isChanged ? { verdict: true, data, transformed } : { verdict: true, data };
+    const result = resultOf(parameters['rule'], isChanged);
+    return isChanged ? { ...result, transformed } : result;
+  },
+  begin(parameters) {
+    const { rule, redactText = '[REDACTED]' } = parameters as unknown as Parameters;
+    return new ReplaceRun(expressionOf(parameters), rule, redactText);
   },
 };
