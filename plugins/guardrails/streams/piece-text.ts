@@ -58,7 +58,7 @@ export class PieceText {
     const begun = Math.min(to, this.#begun ?? to);
     const cut = Math.max(0, begun - contextLength, to - maxHeldBytes);
     for (const { rule, start, end } of sure)
-      this.#ends[rule] = Math.max(this.#ends[rule]!, end > begun ? start : end);
+      this.#ends[rule] = Math.max(this.#ends[rule]!, end === to && end > begun ? start : end);
     for (const [i, end] of this.#ends.entries()) this.#ends[i] = Math.max(0, end - cut);
     this.#begun = begun < to ? Math.max(0, begun - cut) : null;
     this.#context = text.slice(cut, to);

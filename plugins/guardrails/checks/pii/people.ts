@@ -55,6 +55,7 @@ export const germanAddress: SearchKind = {
       const number = from + match.index + match[0].length;
       let start = number - 1;
       while (start > 0 && number - start < 42 && isNamePart(text.charCodeAt(start - 1))) start--;
+      if (start > 0 && isNamePart(text.charCodeAt(start - 1))) continue;
       // `Am Alten Ring` and `Lange Straße` have their first words before the ending.
       if (/^\p{L}+\.? $/u.test(text.slice(start, number)) && number - start <= 9)
         start -= firstWords(text, start);
@@ -69,10 +70,10 @@ export const germanAddress: SearchKind = {
 
 /** A street, perhaps with its number, postcode and city so far, up to the end of the text. */
 const germanOpen =
-  /(?<![\p{L}.-])(?:\p{Lu}\p{L}{1,20}[ -]){0,2}(?:\p{Lu}[\p{L}.-]{0,40}|(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee)) ?(?:(?<=(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee) )\d[^\n]{0,60})?$/u;
+  /(?<![\p{L}\d.-])(?:(?:\p{Lu}\p{L}{1,20}[ -]){0,2}\p{Lu}[\p{L}\d.-]{0,40}|(?:\p{Lu}\p{L}{1,20}[ -]){1,2}\p{L}{1,8}\.?) ?(?:(?<=(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee) )\d[^\n]{0,60})?$/u;
 
 const firstWords = (text: string, start: number): number =>
-  /(?:\p{Lu}\p{L}{1,20}[ -]){1,2}$/u.exec(text.slice(Math.max(0, start - 42), start))?.[0].length ?? 0;
+  /(?<![\p{L}\d.-])(?:\p{Lu}\p{L}{1,20}[ -]){1,2}$/u.exec(text.slice(Math.max(0, start - 43), start))?.[0].length ?? 0;
 
 const isNamePart = (code: number): boolean => classOf(code) !== 0 || code === 45 || code === 46;
 

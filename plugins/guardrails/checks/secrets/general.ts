@@ -22,13 +22,12 @@ export const privateKey: SearchKind = {
   longest: 8700,
   open(text, from) {
     const begins = text.lastIndexOf(pemBegin);
-    if (begins >= from) {
+    if (begins !== -1) {
       pemOpen.lastIndex = begins;
-      if (pemOpen.test(text)) return begins;
+      if (pemOpen.test(text)) return Math.max(from, begins);
     }
     for (let length = pemBegin.length - 1; length > 0; length--)
-      if (text.length - length >= from && text.endsWith(pemBegin.slice(0, length)))
-        return text.length - length;
+      if (text.endsWith(pemBegin.slice(0, length))) return Math.max(from, text.length - length);
     return text.length;
   },
   search(text, from, to, found) {
