@@ -66,9 +66,8 @@ export class GuardedExchange implements Judge {
   /** Judges the request; the subject has what they made of it. A Reply: no target may be called. */
   request(x: Exchange, subject: Subject): Awaitable<Reply | undefined> {
     const all = this.guardrails.all('before');
-    this.#runBeside(x, all, subject);
     const { sync } = split(all);
-    const outcomes = this.parts.runner.run(x, sync, subject);
+    const outcomes = this.#run(x, all, sync, subject);
     const judged = (found: readonly HookOutcome[]): Awaitable<Reply | undefined> => {
       for (const [i, guardrail] of sync.entries()) {
         this.#before.set(guardrail, found[i]!);
@@ -126,6 +125,24 @@ export class GuardedExchange implements Judge {
     if (isChanged && attempt !== null) attempt.sent = body as Buffer;
     const hasFailed = this.#hasFailed(target) || [...outcomes.values()].some(({ verdict }) => !verdict);
     return { ...reply, status: hasFailed ? 246 : 200, body };
+  }
+
+  /** Runs those that have an effect, and the others beside them: these get no text that the first ones redact. */
+  #run(
+    x: Exchange,
+    all: readonly GuardrailRules[],
+    sync: readonly GuardrailRules[],
+    subject: Subject,
+  ): Awaitable<HookOutcome[]> {
+    const { runner } = this.parts;
+    const isFirst = !runner.changes(sync);
+    if (isFirst) this.#runBeside(x, all, subject);
+    const outcomes = runner.run(x, sync, subject);
+    if (isFirst || !(outcomes instanceof Promise)) return outcomes;
+    return outcomes.then((found) => {
+      this.#runBeside(x, all, subject);
+      return found;
+    });
   }
 
   /** Guardrails that have no effect on the request: their outcomes are recorded if they are there before its end. */
@@ -248,8 +265,7 @@ export class GuardedExchange implements Judge {
     const attempt = x.answeredBy;
     const read = (one: JsonObject): BodyTexts => answerTexts(x.endpoint.format, one) ?? noTexts;
     const subject = new Subject('after', () => factsOf(x), x.request.json, json, read, read(json));
-    this.#runBeside(x, after, subject);
-    const outcomes = await this.parts.runner.run(x, split(after).sync, subject);
+    const outcomes = await this.#run(x, after, split(after).sync, subject);
     this.#after.set(attempt, outcomes);
     this.#record(x);
     let sent = body;
@@ -331,11 +347,10 @@ export class GuardedExchange implements Judge {
         () => noTexts,
         parts,
       );
-      this.#runBeside(x, after, subject);
       const guard = x.get(streamGuard);
       const { sync } = split(after);
       const left = guard === null ? sync : sync.map((one) => guard.rest(one));
-      const found = await this.parts.runner.run(x, left, subject);
+      const found = await this.#run(x, after, left, subject);
       const outcomes = found.map((one, i) => guard?.outcome(sync[i]!, one) ?? one);
       this.#after.set(x.answeredBy, outcomes);
       this.#record(x);

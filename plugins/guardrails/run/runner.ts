@@ -81,6 +81,11 @@ export class GuardrailRunner {
     return judged === undefined ? outcomes() : judged.then(outcomes);
   }
 
+  /** May they change text or body? Then `run` returns a promise. */
+  changes(guardrails: readonly GuardrailRules[]): boolean {
+    return this.#plans.of(guardrails).changing.length > 0;
+  }
+
   /** Runs steps one after another, and makes their changes to the subject. */
   async #change(
     x: Exchange,

@@ -73,7 +73,8 @@ const germanOpen =
   /(?<![\p{L}\d.-])(?:(?:\p{Lu}\p{L}{1,20}[ -]){0,2}\p{Lu}[\p{L}\d.-]{0,40}|(?:\p{Lu}\p{L}{1,20}[ -]){1,2}\p{L}{1,8}\.?) ?(?:(?<=(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee) )\d[^\n]{0,60})?$/u;
 
 const firstWords = (text: string, start: number): number =>
-  /(?<![\p{L}\d.-])(?:\p{Lu}\p{L}{1,20}[ -]){1,2}$/u.exec(text.slice(Math.max(0, start - 43), start))?.[0].length ?? 0;
+  /(?<![\p{L}\d.-])(?:\p{Lu}\p{L}{1,20}[ -]){1,2}$/u.exec(text.slice(Math.max(0, start - 43), start))?.[0]
+    .length ?? 0;
 
 const isNamePart = (code: number): boolean => classOf(code) !== 0 || code === 45 || code === 46;
 
