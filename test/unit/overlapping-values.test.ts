@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { TextCheck } from '../../plugins/guardrails/check.js';
 import { Detector } from '../../plugins/guardrails/checks/detect/detector.js';
 import type { SearchKind } from '../../plugins/guardrails/checks/detect/kind.js';
 

@@ -1,5 +1,5 @@
 import type { FoundValue, ValueRun } from '../check.js';
-import { isCovered, lengthOf, type Span } from '../checks/detect/overlaps.js';
+import { firstEndingAfter, isCovered, lengthOf, type Span } from '../checks/detect/overlaps.js';
 
 /** A part of a text that was replaced. */
 export interface Edit extends Span {
@@ -51,7 +51,10 @@ export class EditedText {
     const known = joined([...edits, ...placed]);
     const lost = run
       .find(original)
-      .filter((one) => one.quoting === undefined && !isCovered(original, one, known));
+      .filter(
+        (one) =>
+          one.quoting === undefined && !isCovered(original, one, overlapsAny(one, edits) ? edits : known),
+      );
     const own = lost.length === 0 ? placed : placed.filter((one) => !isInside(one, lost));
     // Numbers of placeholders are in the order of the text.
     const taken = new Map<FoundValue, string | null>();
@@ -85,6 +88,7 @@ export class EditedText {
         delta += text.length - lengthOf(edits[next]!);
       }
       let [start, end, moved] = [found.start - delta, found.end - delta, delta];
+      let [begin, until] = [found.start, found.end];
       for (let at = next; at < edits.length; at++) {
         const edit = edits[at]!;
         const from = edit.start + moved;
@@ -92,8 +96,12 @@ export class EditedText {
         if (from < found.start) start = edit.start;
         moved += edit.text.length - lengthOf(edit);
         end = Math.max(edit.end, found.end - moved);
+        // No half of a placeholder stays.
+        if (found.kinds === undefined || edit.quotes) continue;
+        begin = Math.min(begin, from);
+        until = Math.max(until, from + edit.text.length);
       }
-      return { start, end, from: found.start, to: found.end, found };
+      return { start, end, from: begin, to: until, found };
     });
   }
 
@@ -202,13 +210,14 @@ function joined(spans: Span[]): readonly Span[] {
   return out;
 }
 
+/** Has the span a part of one of those, which are in the order of the text and do not overlap? */
+function overlapsAny({ start, end }: Span, spans: readonly Span[]): boolean {
+  const first = spans[firstEndingAfter(start, spans)];
+  return first !== undefined && first.start < end;
+}
+
 /** Is the span within one of those, which do not overlap? */
 function isInside({ start, end }: Span, spans: readonly Span[]): boolean {
-  let [low, high] = [0, spans.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (spans[middle]!.end < end) low = middle + 1;
-    else high = middle;
-  }
-  return low < spans.length && spans[low]!.start <= start;
+  const holder = spans[firstEndingAfter(end - 1, spans)];
+  return holder !== undefined && holder.start <= start;
 }

@@ -17,19 +17,24 @@ export interface Hit extends Span {
 
 export const lengthOf = ({ start, end }: Span): number => end - start;
 
-/** Is every character of the span, but spaces, in one of `spans`? These are in the order of the text, none within another. */
-export function isCovered(text: string, { start, end }: Span, spans: readonly Span[]): boolean {
+/** Index of the first of these spans, which are in the order of the text and do not overlap, that ends after `at`. */
+export function firstEndingAfter(at: number, spans: readonly Span[]): number {
   let [low, high] = [0, spans.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans[middle]!.end <= start) low = middle + 1;
+    if (spans[middle]!.end <= at) low = middle + 1;
     else high = middle;
   }
+  return low;
+}
+
+/** Is every character of the span, but spaces, in one of `spans`? These are in the order of the text, none within another. */
+export function isCovered(text: string, { start, end }: Span, spans: readonly Span[]): boolean {
   let at = start;
-  for (; at < end; low++) {
-    const span = spans[low];
-    const next = span === undefined ? end : Math.min(end, span.start);
-    for (; at < next; at++) if (!isSpace(text.charCodeAt(at))) return false;
+  for (let next = firstEndingAfter(start, spans); at < end; next++) {
+    const span = spans[next];
+    const until = span === undefined ? end : Math.min(end, span.start);
+    for (; at < until; at++) if (!isSpace(text.charCodeAt(at))) return false;
     at = Math.max(at, span?.end ?? end);
   }
   return true;
