@@ -135,6 +135,7 @@ export class GuardedExchange implements Judge {
     subject: Subject,
   ): Awaitable<HookOutcome[]> {
     const { runner } = this.parts;
+    if (split(all).beside.length === 0) return runner.run(x, sync, subject);
     const isFirst = !runner.changes(sync);
     if (isFirst) this.#runBeside(x, all, subject);
     const outcomes = runner.run(x, sync, subject);
