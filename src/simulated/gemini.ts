@@ -141,6 +141,8 @@ function countInput(body: Json): number {
   return tokens;
 }
 
+const signatures = { call: 'c2ltdWxhdGVkIHNpZ25hdHVyZQ==', text: 'c2lnbmVkIHRleHQ=' };
+
 const thoughts = 'The user said something. I shall say it back.';
 
 function generate(body: Json, model: string, how: string, behaviour: Behaviour): SimulatedAnswer {
@@ -178,6 +180,11 @@ function generate(body: Json, model: string, how: string, behaviour: Behaviour):
   const pieces = (full: string): string[] => (whole ? [full] : split(full, behaviour.chunks));
   const parts: Json[] = shown ? pieces(thoughts).map((piece) => ({ text: piece, thought: true })) : [];
   if (text !== '') parts.push(...pieces(text).map((piece) => ({ text: piece })));
+  // Since 3 the last part of a text is signed; a stream may bring the signature in an empty part.
+  if (text !== '' && /gemini-3/.test(model)) {
+    if (whole) Object.assign(parts.at(-1)!, { thoughtSignature: signatures.text });
+    else parts.push({ text: '', thoughtSignature: signatures.text });
+  }
   parts.push(...calls);
   const frame = (content: Json[], ends: boolean): Json => ({
     candidates: [{ content: { parts: content, role: 'model' }, ...(ends ? { finishReason } : {}), index: 0 }],
@@ -251,7 +258,7 @@ function functionCalls(body: Json, last: Json): Json[] {
       name: fn['name'],
       args: fill(fn['parametersJsonSchema'] ?? fn['parameters'] ?? {}, text),
     },
-    ...(i === 0 ? { thoughtSignature: 'c2ltdWxhdGVkIHNpZ25hdHVyZQ==' } : {}),
+    ...(i === 0 ? { thoughtSignature: signatures.call } : {}),
   }));
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { invalid, unsupported, withCacheControl } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
+import { ReturnedBlocks } from './google-signatures.js';
 
 /** A message in the canonical shape, and where in the client's body each of its pieces stood. */
 export interface ReadMessage {
@@ -48,13 +49,17 @@ export function readAssistant(content: unknown, path: string, dropped: string[])
   const parts: number[] = [];
   const toolCalls: JsonObject[] = [];
   const calls: number[] = [];
-  let thought = false;
+  const returned = new ReturnedBlocks();
   blocks.forEach((value, j) => {
     const at = `${path}.content[${j}]`;
     const block = objectAt(value, at);
-    if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') thought = true;
-    else if (block['type'] === 'tool_use') {
-      toolCalls.push(toolCall(block, at));
+    if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
+      returned.thinking(block);
+      return;
+    }
+    returned.blocks.push(block);
+    if (block['type'] === 'tool_use') {
+      toolCalls.push(returned.call(toolCall(block, at)));
       calls.push(j);
     } else {
       for (const part of readBlock(block, at, dropped)) {
@@ -66,8 +71,7 @@ export function readAssistant(content: unknown, path: string, dropped: string[])
   const message: JsonObject = { role: 'assistant', content: said.length === 0 ? null : said };
   if (toolCalls.length > 0) message['tool_calls'] = toolCalls;
   else if (said.length === 0) message['content'] = '';
-  if (thought) message['content_blocks'] = blocks;
-  return { message, path, parts, calls };
+  return { message: returned.finish(message), path, parts, calls };
 }
 
 function objectAt(value: unknown, path: string): JsonObject {

@@ -1,11 +1,13 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { googleSignature } from '../formats/google-signature.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
 import { InnerJson } from '../inner-json.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
+import { markedSignature, signatureBlock, signedThought } from './google-signatures.js';
 
 const stopReasons: Readonly<Record<string, string>> = {
   stop: 'end_turn',
@@ -77,7 +79,13 @@ export function writeMessage(reply: CanonicalReply, context: ClientFormatContext
   if (refusal !== null && refusal !== '') content.push({ type: 'text', text: refusal });
   const calls = asArray(message['tool_calls']) ?? [];
   const inner = new InnerJson();
-  for (const call of calls) content.push(toolUse(asObject(call), finish, inner));
+  const ofText = googleSignature(message);
+  if (ofText !== null && wantsThinking(context)) content.push(signatureBlock('text', ofText));
+  for (const value of calls) {
+    const call = asObject(value);
+    signCall(content, googleSignature(call));
+    content.push(toolUse(call, finish, inner));
+  }
   const ending: Ending = {
     finish,
     stopped: choice['stop_reason'],
@@ -98,12 +106,23 @@ export function writeMessage(reply: CanonicalReply, context: ClientFormatContext
 function thinkingOf(message: JsonObject, context: ClientFormatContext): JsonObject[] {
   const blocks = (asArray(message['content_blocks']) ?? []).flatMap((value) => {
     const block = asObject(value);
-    if (block?.['type'] === 'thinking') return [{ ...block, signature: block['signature'] ?? '' }];
+    if (block?.['type'] === 'thinking') return [withSignature(signedThought(block))];
     return block?.['type'] === 'redacted_thinking' ? [block] : [];
   });
   if (blocks.length > 0 || !wantsThinking(context)) return blocks;
   const thinking = reasoningOf(message);
   return thinking === null || thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }];
+}
+
+const withSignature = (block: JsonObject): JsonObject => ({ ...block, signature: block['signature'] ?? '' });
+
+/** The signature of the call that follows: in the thought before it, or else in a block of its own. */
+function signCall(content: JsonObject[], signature: string | null): void {
+  if (signature === null) return;
+  const last = content.at(-1);
+  if (last?.['type'] === 'thinking' && last['signature'] === '')
+    last['signature'] = markedSignature('call', signature);
+  else content.push(signatureBlock('call', signature));
 }
 
 /** A string, or parts of text as some servers answer. */

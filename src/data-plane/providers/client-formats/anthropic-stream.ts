@@ -1,11 +1,13 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import type { Usage } from '../../../common/core/usage.js';
+import { googleSignature } from '../formats/google-signature.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
 import type { CanonicalChunk } from '../provider.js';
 import { KeptParts } from '../streams/kept-parts.js';
 import { type Ending, messagesUsage, reasoningOf, stopFields, wantsThinking } from './anthropic-reply.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
+import { markedSignature, signedThought } from './google-signatures.js';
 
 /** A tool call: its block is open or was, or waits for its turn. */
 class ToolCall {
@@ -20,6 +22,8 @@ class ToolCall {
   constructor(
     readonly id: unknown,
     readonly name: unknown,
+    /** Google's; null: it has none. */
+    readonly signature: string | null,
   ) {}
 
   /** Looks at each character once, however the arguments are cut. */
@@ -131,6 +135,8 @@ export class MessagesStreamWriter implements StreamWriter {
     const refusal = asString(delta['refusal']) ?? '';
     if (refusal !== '') this.#refused = true;
     this.#text(refusal);
+    const ofText = this.#thinking ? googleSignature(delta) : null;
+    if (ofText !== null && !this.#amidCall()) this.#sign(markedSignature('text', ofText));
     for (const call of asArray(delta['tool_calls']) ?? []) this.#toolCall(asObject(call));
   }
 
@@ -161,8 +167,11 @@ export class MessagesStreamWriter implements StreamWriter {
       return;
     }
     this.#think(asString(block['thinking']) ?? '');
-    const signature = asString(block['signature']) ?? '';
-    if (signature === '') return;
+    const signature = asString(signedThought(block)['signature']) ?? '';
+    if (signature !== '') this.#sign(signature);
+  }
+
+  #sign(signature: string): void {
     if (this.#open !== 'thinking') this.#begin('thinking', newThinking);
     this.#blockDelta({ type: 'signature_delta', signature });
     // It seals the block: what is thought next is another one.
@@ -183,7 +192,7 @@ export class MessagesStreamWriter implements StreamWriter {
       return;
     }
     this.#kept.part();
-    const call = new ToolCall(delta['id'], fn?.['name']);
+    const call = new ToolCall(delta['id'], fn?.['name'], googleSignature(delta));
     call.add(text);
     this.#calls.set(index, call);
     if (this.#amidCall() || this.#waiting.length > 0) this.#waiting.push(call);
@@ -196,6 +205,7 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   #openTool(call: ToolCall): void {
+    if (call.signature !== null) this.#sign(markedSignature('call', call.signature));
     this.#begin(call, { type: 'tool_use', id: call.id, name: call.name, input: {} });
     call.state = 'open';
     this.#calledTools = true;

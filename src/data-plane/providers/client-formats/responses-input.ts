@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString, shortJson } from '../formats/json-shape.js';
 import type { InnerJson } from '../inner-json.js';
+import { ReturnedBlocks } from './google-signatures.js';
 import { openThinking } from './sealed-thinking.js';
 
 /** A message in the canonical shape, and where in the client's body it and each of its pieces stood. */
@@ -20,18 +21,16 @@ class Turn {
   readonly parts: string[] = [];
   readonly toolCalls: JsonObject[] = [];
   readonly calls: string[] = [];
-  readonly blocks: JsonObject[] = [];
-  thought = false;
+  readonly returned = new ReturnedBlocks();
 
   constructor(readonly path: string) {}
 
   whole(): InputMessage {
-    const { content, toolCalls, blocks, path, parts, calls } = this;
+    const { content, toolCalls, returned, path, parts, calls } = this;
     const message: JsonObject = { role: 'assistant', content: plain(content) };
     if (content.length === 0) message['content'] = toolCalls.length > 0 ? null : '';
     if (toolCalls.length > 0) message['tool_calls'] = toolCalls;
-    if (this.thought) message['content_blocks'] = blocks;
-    return { message, path, parts, calls };
+    return { message: returned.finish(message), path, parts, calls };
   }
 }
 
@@ -86,7 +85,7 @@ class ItemReader {
       readAnswer(item, path, this.#turn);
     } else if (type === 'function_call') {
       this.#turn ??= new Turn(path);
-      this.#turn.toolCalls.push(toolCall(item, path));
+      this.#turn.toolCalls.push(this.#turn.returned.call(toolCall(item, path)));
       this.#turn.calls.push(path);
       if ((this.outputs.get(item['call_id']) ?? -1) > i) this.#open.add(item['call_id']);
     } else if (type === 'reasoning') {
@@ -112,8 +111,7 @@ class ItemReader {
       this.dropped.push(path);
       return;
     }
-    turn.thought = true;
-    turn.blocks.push(block);
+    turn.returned.thinking(block);
   }
 
   end(): InputMessage[] {
@@ -136,7 +134,7 @@ class ItemReader {
     this.#turn = null;
     if (turn === null) return;
     if (turn.toolCalls.length > 0) this.#out.push(turn.whole());
-    else if (turn.thought || turn.content.length > 0) this.#add(turn.whole());
+    else if (turn.returned.thought || turn.content.length > 0) this.#add(turn.whole());
   }
 }
 
@@ -238,7 +236,7 @@ function readAnswer(item: JsonObject, path: string, turn: Turn): void {
     const part = contentPart(given, at);
     turn.content.push(part);
     turn.parts.push(at);
-    turn.blocks.push(part);
+    turn.returned.blocks.push(part);
   });
 }
 

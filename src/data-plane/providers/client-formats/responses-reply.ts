@@ -1,9 +1,11 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
+import { googleSignature } from '../formats/google-signature.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
 import type { CanonicalReply } from '../provider.js';
 import type { ClientFormatContext } from './client-format.js';
+import { type Signed, signatureBlock, signedThought } from './google-signatures.js';
 import { reasoningText, sealThinking, thinkingWanted } from './sealed-thinking.js';
 
 /** How far an answer is, or how it ended. */
@@ -107,9 +109,17 @@ export function writeResponse(reply: CanonicalReply, context: ClientFormatContex
     if (content.length === 0) content.push(textPart('', []));
     output.push(messageItem(answerId('msg', context, output.length), end.status, content));
   }
+  const { sealed } = thinkingWanted(context.body);
+  const sign = (of: Signed, signature: string | null): void => {
+    if (!sealed || signature === null) return;
+    const seal = sealThinking(signatureBlock(of, signature));
+    output.push(reasoningItem(answerId('rs', context, output.length), null, seal));
+  };
+  sign('text', googleSignature(message));
   for (const value of calls) {
     const call = asObject(value);
     const fn = asObject(call?.['function']);
+    sign('call', googleSignature(call));
     const id = answerId('fc', context, output.length);
     output.push(callItem(id, end.status, call?.['id'], fn?.['name'], asString(fn?.['arguments']) || '{}'));
   }
@@ -200,7 +210,7 @@ function reasoningItems(message: JsonObject, context: ClientFormatContext): Json
     const block = asObject(value);
     const type = block?.['type'];
     if (block === null || (type !== 'thinking' && type !== 'redacted_thinking')) continue;
-    add(asString(block['thinking']) ?? '', sealed ? sealThinking(block) : null);
+    add(asString(block['thinking']) ?? '', sealed ? sealThinking(signedThought(block)) : null);
   }
   const text = reasoningText(message);
   if (items.length === 0 && text !== '')

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { jsonSlices } from '../../../common/json/json-slices.js';
+import { googleSignature } from '../formats/google-signature.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import type { CanonicalChunk } from '../provider.js';
 import { KeptParts } from '../streams/kept-parts.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
+import { markedSignature, type Signed, signedThought } from './google-signatures.js';
 import { CallItem, type Emit, type Item, MessageItem, ThinkingItem } from './responses-items.js';
 import {
   answerId,
@@ -131,6 +133,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     if (annotations.length > 0) this.#said().annotate(annotations);
     // As objects they take a multiple of their text.
     if (logprobs.length > 0 || annotations.length > 0) this.#kept.text(2 * (this.#out.length - before));
+    this.#sign('text', googleSignature(delta));
     for (const call of asArray(delta['tool_calls']) ?? []) this.#call(asObject(call));
   }
 
@@ -146,7 +149,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   #think(delta: JsonObject): void {
     const redacted = delta['type'] === 'redacted_thinking';
     const text = asString(delta['thinking']) ?? '';
-    const signature = asString(delta['signature']) ?? '';
+    const signature = asString(signedThought(delta)['signature']) ?? '';
     this.#kept.text(text.length + signature.length);
     const { shown, sealed } = this.#wanted;
     if (!(shown || sealed) || (!redacted && text === '' && signature === '')) return;
@@ -155,6 +158,13 @@ export class ResponsesStreamWriter implements StreamWriter {
     );
     if (redacted) this.#thinking.redacted = delta;
     this.#thinking.add(text, signature);
+  }
+
+  /** A signature of Google ends the thought that is open, or is an item of its own. */
+  #sign(of: Signed, signature: string | null): void {
+    if (signature === null || !this.#wanted.sealed) return;
+    this.#think({ signature: markedSignature(of, signature) });
+    this.#closeThinking();
   }
 
   #text(text: string, logprobs: readonly unknown[]): void {
@@ -175,6 +185,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     let call = this.#calls.get(key);
     // Some servers give every call the index 0: another id is another call.
     if (call === undefined || (delta['id'] && delta['id'] !== call.callId)) {
+      this.#sign('call', googleSignature(delta));
       call = this.#open(
         (index) =>
           new CallItem(this.#emit, answerId('fc', this.context, index), index, delta['id'], fn?.['name']),

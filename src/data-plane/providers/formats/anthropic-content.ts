@@ -226,7 +226,13 @@ function assistantText(message: JsonObject, path: string, dropped: string[]): Js
         dropped.push(`${path}.content_blocks[${j}]`);
         return [];
       }
-      return [{ ...block }];
+      if (block['type'] === 'image_url') {
+        dropped.push(`${path}.content_blocks[${j}]`);
+        return [];
+      }
+      // Google's signature of a text.
+      const { thought_signature: _, ...rest } = block;
+      return [rest];
     });
   }
   const content = message['content'];

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { numberOf, stringifyJson } from '../../../common/json/json.js';
 import { uuidv7 } from '../../../common/text/id.js';
 import type { ConversionContext } from '../provider.js';
+import { googleExtra } from './google-signature.js';
 import { asArray, asObject, asString } from './json-shape.js';
 
 const finishReasons: Readonly<Record<string, string>> = {
@@ -34,11 +35,15 @@ export function blockedPrompt(body: JsonObject): string | null {
 /** One part of an answer, in the canonical shape's terms. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string; readonly signature: string | null }
-  | { readonly kind: 'thinking'; readonly text: string }
+  | { readonly kind: 'thinking'; readonly text: string; readonly signature: string | null }
   | { readonly kind: 'tool'; readonly call: JsonObject }
   | { readonly kind: 'audio'; readonly data: string }
   | { readonly kind: 'block'; readonly block: JsonObject }
   | { readonly kind: 'none' };
+
+/** As a block has its signature. */
+export const signed = (signature: string | null): JsonObject =>
+  signature === null ? {} : { thought_signature: signature };
 
 /** Reads the parts of one candidate, whole or as they come, and names its tool calls the same in either way. */
 export class PartReader {
@@ -60,15 +65,14 @@ export class PartReader {
     const call = asObject(part['functionCall']);
     if (call !== null) return { kind: 'tool', call: this.#call(call, signature) };
     const text = asString(part['text']);
-    if (text !== null)
-      return part['thought'] === true ? { kind: 'thinking', text } : { kind: 'text', text, signature };
+    if (text !== null) return { kind: part['thought'] === true ? 'thinking' : 'text', text, signature };
     const data = asObject(part['inlineData']);
     if (data === null)
       return Object.keys(part).length === 0 ? { kind: 'none' } : { kind: 'block', block: part };
     const mime = asString(data['mimeType']) ?? '';
     if (mime.startsWith('audio/')) return { kind: 'audio', data: asString(data['data']) ?? '' };
     const url = `data:${mime};base64,${asString(data['data']) ?? ''}`;
-    return { kind: 'block', block: { type: 'image_url', image_url: { url } } };
+    return { kind: 'block', block: { type: 'image_url', image_url: { url }, ...signed(signature) } };
   }
 
   /** Its signature goes where Google's own OpenAI-shaped endpoint puts it, since clients send it back from there. */
@@ -78,7 +82,7 @@ export class PartReader {
       id: asString(call['id']) ?? `${this.#prefix}${index}`,
       type: 'function',
       function: { name: call['name'], arguments: stringifyJson(call['args'] ?? {}) },
-      ...(signature === null ? {} : { extra_content: { google: { thought_signature: signature } } }),
+      ...(signature === null ? {} : { extra_content: googleExtra(signature) }),
     };
   }
 }

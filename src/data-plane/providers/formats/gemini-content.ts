@@ -3,6 +3,7 @@ import type { InnerJson } from '../inner-json.js';
 import { invalid, toolInput, unsupported } from './anthropic-content.js';
 import { audioPart, filePart, urlPart } from './gemini-media.js';
 import type { GeminiTraits } from './gemini-models.js';
+import { googleSignature } from './google-signature.js';
 import { asArray, asObject, asString, shortJson } from './json-shape.js';
 
 /** The conversation as generateContent has it: the system's word apart, user and model in turn. */
@@ -154,10 +155,12 @@ class GeminiTurnWriter {
         throw unsupported(at, 'only calls of type function can be sent to this provider.');
       const id = asString(call['id']);
       if (id === null) throw invalid(`${at}.id`, 'must be the id of a tool call.');
-      parts.push(this.#call(fn, id, signatureOf(call), `${at}.function`));
+      parts.push(this.#call(fn, id, googleSignature(call), `${at}.function`));
     });
     const legacy = asObject(message['function_call']);
     if (legacy !== null) parts.push(this.#call(legacy, null, null, `${path}.function_call`));
+    const own = googleSignature(message);
+    if (own !== null) signMessage(parts, own);
     return parts;
   }
 
@@ -174,8 +177,20 @@ class GeminiTurnWriter {
           if (signature !== null) return [{ text, thoughtSignature: signature }];
           return text === '' ? [] : [{ text }];
         }
-        case 'image_url':
-          return [urlPart(block, 'image_url', at, this.dropped)];
+        case 'image_url': {
+          const part = urlPart(block, 'image_url', at, this.dropped);
+          const signature = asString(block['thought_signature']);
+          return [signature === null ? part : { ...part, thoughtSignature: signature }];
+        }
+        case 'thinking': {
+          const text = asString(block['thinking']) ?? '';
+          const signature = asString(block['thought_signature']);
+          if (signature !== null) return [{ text, thought: true, thoughtSignature: signature }];
+          // It carried a signature that is with its call or text now.
+          if (text === '' && !block['signature']) return [];
+          this.dropped.push(at);
+          return [];
+        }
         // Repeated beside them.
         case 'tool_use':
           return [];
@@ -237,9 +252,14 @@ class GeminiTurnWriter {
   }
 }
 
-/** As Google's own OpenAI-shaped endpoint carries it (ai.google.dev/gemini-api/docs/openai). */
-function signatureOf(call: JsonObject): string | null {
-  return asString(asObject(asObject(call['extra_content'])?.['google'])?.['thought_signature']);
+/** A message's own signature is that of its last text, of its first call if it has no text, or else of an empty one. */
+function signMessage(parts: JsonObject[], signature: string): void {
+  // Its block has it already.
+  if (parts.some((part) => part['thoughtSignature'] === signature)) return;
+  const text = parts.findLast((part) => part['text'] !== undefined && part['thought'] === undefined);
+  const signed = text ?? parts.find((part) => part['functionCall'] !== undefined);
+  if (signed !== undefined) signed['thoughtSignature'] ??= signature;
+  else parts.push({ text: '', thoughtSignature: signature });
 }
 
 /** A function's answer is an object: what is one already goes as it is, anything else as its `output`. */

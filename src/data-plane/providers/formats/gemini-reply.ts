@@ -2,8 +2,9 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { uuidv7 } from '../../../common/text/id.js';
 import type { CanonicalReply, ConversionContext } from '../provider.js';
-import { blockedPrompt, extras, finishReason, logprobs, PartReader } from './gemini-candidate.js';
+import { blockedPrompt, extras, finishReason, logprobs, PartReader, signed } from './gemini-candidate.js';
 import { canonicalGeminiUsage } from './gemini-usage.js';
+import { googleExtra } from './google-signature.js';
 import { asArray, asObject, asString, count } from './json-shape.js';
 
 /** A GenerateContentResponse → `chat.completion`. A prompt that was blocked is an answer: filtered, with the reason. */
@@ -54,6 +55,7 @@ function choice(
   const reader = new PartReader(responseId, index);
   let text: string | null = null;
   let sound: string | null = null;
+  let signature: string | null = null;
   const toolCalls: JsonObject[] = [];
   const blocks: JsonObject[] = [];
   for (const part of asArray(asObject(candidate['content'])?.['parts']) ?? []) {
@@ -62,9 +64,10 @@ function choice(
       case 'text':
         text = (text ?? '') + piece.text;
         addText(blocks, piece.text, piece.signature);
+        signature = piece.signature ?? signature;
         break;
       case 'thinking':
-        blocks.push({ type: 'thinking', thinking: piece.text });
+        blocks.push({ type: 'thinking', thinking: piece.text, ...signed(piece.signature) });
         break;
       case 'tool':
         toolCalls.push(piece.call);
@@ -83,6 +86,7 @@ function choice(
     content: text ?? (toolCalls.length > 0 || sound !== null ? null : ''),
   };
   if (toolCalls.length > 0) message['tool_calls'] = toolCalls;
+  if (signature !== null) message['extra_content'] = googleExtra(signature);
   if (sound !== null) message['audio'] = { id: responseId ?? uuidv7(), data: sound, transcript: '' };
   if (!context.strict && blocks.length > 0) message['content_blocks'] = blocks;
   return {

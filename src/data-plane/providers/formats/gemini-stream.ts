@@ -3,8 +3,17 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import { uuidv7 } from '../../../common/text/id.js';
 import type { CanonicalChunk } from '../provider.js';
 import { ChunkStream, noChunks } from './chunk-stream.js';
-import { blockedPrompt, extras, finishReason, logprobs, PartReader, type Piece } from './gemini-candidate.js';
+import {
+  blockedPrompt,
+  extras,
+  finishReason,
+  logprobs,
+  PartReader,
+  type Piece,
+  signed,
+} from './gemini-candidate.js';
 import { canonicalGeminiUsage, geminiUsage } from './gemini-usage.js';
+import { googleExtra } from './google-signature.js';
 import { asArray, asObject, asString, count } from './json-shape.js';
 
 /** What is known of one candidate so far. */
@@ -109,15 +118,18 @@ export class GeminiStream extends ChunkStream {
     const loose = !this.context.strict;
     switch (piece.kind) {
       case 'text': {
-        const signed = loose && piece.signature !== null ? { thought_signature: piece.signature } : {};
-        if (piece.text === '' && Object.keys(signed).length === 0) return null;
-        const blocks = loose ? this.#block(candidate, 'text', { text: piece.text, ...signed }) : {};
-        return { ...(piece.text === '' ? {} : { content: piece.text }), ...blocks };
+        const { text, signature } = piece;
+        if (text === '' && signature === null) return null;
+        const delta: JsonObject = text === '' ? {} : { content: text };
+        if (loose) Object.assign(delta, this.#block(candidate, 'text', { text, ...signed(signature) }));
+        if (signature !== null) delta['extra_content'] = googleExtra(signature);
+        return delta;
       }
-      case 'thinking':
-        return loose && piece.text !== ''
-          ? this.#block(candidate, 'thinking', { thinking: piece.text })
-          : null;
+      case 'thinking': {
+        const { text, signature } = piece;
+        if (!loose || (text === '' && signature === null)) return null;
+        return this.#block(candidate, 'thinking', { thinking: text, ...signed(signature) });
+      }
       case 'tool':
         candidate.blockKind = 'tool';
         return { tool_calls: [{ index: candidate.reader.calls - 1, ...piece.call }] };

@@ -9,6 +9,9 @@ const foreign = new Set(['thinking', 'top_k', 'cache_control']);
 /** Models that think, and then take `max_completion_tokens` alone (platform.openai.com/docs/guides/reasoning). */
 const thinks = /(?:^|\/)(?:o\d|gpt-(?:[5-9]|\d\d|oss))/;
 
+/** Served in OpenAI's format by Google or a gateway, which take Google's signatures; all others may refuse the field. */
+const signs = /gemini/;
+
 /** OpenAI refuses a longer `user` (seen by maximhq/bifrost#1000), and Anthropic's clients send longer ones. */
 const maxUserLength = 64;
 
@@ -32,7 +35,7 @@ function convert(request: CanonicalRequest, withThinking: boolean): WireRequest 
     if (!foreign.has(key)) body[key] = request[key];
     else if (key !== 'thinking') dropped.push(key);
   }
-  body['messages'] = toMessages(asArray(request['messages']) ?? [], withThinking, dropped);
+  body['messages'] = toMessages(request, withThinking, dropped);
   const tools = asArray(request['tools']);
   if (tools !== null) body['tools'] = tools.map((tool, i) => uncached(tool, `tools[${i}]`, dropped));
   addReasoning(request, body, dropped);
@@ -79,7 +82,9 @@ function uncached(value: unknown, path: string, dropped: string[]): unknown {
   return rest;
 }
 
-function toMessages(messages: readonly unknown[], withThinking: boolean, dropped: string[]): JsonObject[] {
+function toMessages(request: CanonicalRequest, withThinking: boolean, dropped: string[]): JsonObject[] {
+  const messages = asArray(request['messages']) ?? [];
+  const isSigned = signs.test(asString(request['model']) ?? '');
   const out: JsonObject[] = [];
   /** Pictures that tools gave back: a tool's message holds text alone, so they follow the last of them. */
   let pictures: JsonObject[] = [];
@@ -91,7 +96,7 @@ function toMessages(messages: readonly unknown[], withThinking: boolean, dropped
       pictures = [];
     }
     const path = `messages[${i}]`;
-    const written = toMessage(message, path, pictures, dropped);
+    const written = toMessage(message, path, isSigned, pictures, dropped);
     const thinking = thinkingOf(message, path, withThinking, dropped);
     if (thinking !== '') written['reasoning_content'] = thinking;
     out.push(written);
@@ -100,14 +105,23 @@ function toMessages(messages: readonly unknown[], withThinking: boolean, dropped
   return out;
 }
 
-function toMessage(message: JsonObject, path: string, pictures: JsonObject[], dropped: string[]): JsonObject {
+function toMessage(
+  message: JsonObject,
+  path: string,
+  isSigned: boolean,
+  pictures: JsonObject[],
+  dropped: string[],
+): JsonObject {
   const out: JsonObject = {};
   for (const key in message) {
     const value = message[key];
     if (key === 'content_blocks') continue;
+    if (key === 'extra_content' && !isSigned) continue;
     if (key === 'cache_control' || key === 'is_error') dropped.push(`${path}.${key}`);
     else if (key === 'tool_calls') {
-      out[key] = (asArray(value) ?? []).map((call, j) => uncached(call, `${path}.tool_calls[${j}]`, dropped));
+      out[key] = (asArray(value) ?? []).map((call, j) =>
+        toCall(call, `${path}.tool_calls[${j}]`, isSigned, dropped),
+      );
     } else out[key] = value;
   }
   const parts = asArray(message['content']);
@@ -125,6 +139,14 @@ function toMessage(message: JsonObject, path: string, pictures: JsonObject[], dr
   }
   out['content'] = joined(texts);
   return out;
+}
+
+/** What brought a signature is listed as dropped already: its thinking block. */
+function toCall(value: unknown, path: string, isSigned: boolean, dropped: string[]): unknown {
+  const call = uncached(value, path, dropped) as JsonObject;
+  if (isSigned || call['extra_content'] === undefined) return call;
+  const { extra_content: _, ...rest } = call;
+  return rest;
 }
 
 /** Text alone becomes one string: of those that follow OpenAI's format, not all take a list. */
