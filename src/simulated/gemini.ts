@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { jsonAnswer, type SimulatedAnswer } from './answer.js';
-import { message } from './anthropic.js';
+import { countTokensAnswer, message } from './anthropic.js';
 import type { Behaviour } from './behaviour.js';
 import { checkGenerate } from './gemini-check.js';
 import { chatCompletion, vectorOf } from './openai.js';
@@ -72,11 +72,7 @@ export function geminiAnswer(
         behaviour,
       );
     case 'countTokens':
-      return jsonAnswer(
-        200,
-        { totalTokens: countInput((body['generateContentRequest'] as Json) ?? body) },
-        headers(),
-      );
+      return counted(body, publisher !== undefined);
     case 'embedContent':
       return jsonAnswer(200, { embedding: embedded(body) }, headers());
     case 'batchEmbedContents':
@@ -125,6 +121,8 @@ function claude(
   model: string,
   behaviour: Behaviour,
 ): SimulatedAnswer {
+  // Not a model: its body names the one to count for.
+  if (model === 'count-tokens') return countTokensAnswer(body, '2023-06-01');
   if (version !== 'vertex-2023-10-16') return geminiError(400, 'anthropic_version: Field required');
   if (body['model'] !== undefined) return geminiError(400, 'model: Extra inputs are not permitted');
   return message({ ...body, model }, '2023-06-01', behaviour);
@@ -139,6 +137,26 @@ function countInput(body: Json): number {
     tokens += 1 + countTokens(JSON.stringify(content['parts']));
   if (body['tools'] !== undefined) tokens += countTokens(JSON.stringify(body['tools']));
   return tokens;
+}
+
+/** Google's own API counts a whole request only in `generateContentRequest`; Vertex AI has its members in the body. */
+function counted(body: Json, onVertex: boolean): SimulatedAnswer {
+  const whole = body['generateContentRequest'] as Json | undefined;
+  const request = whole ?? body;
+  const allowed = onVertex
+    ? ['contents', 'systemInstruction', 'tools', 'generationConfig']
+    : ['contents', 'generateContentRequest'];
+  const extra = Object.keys(body).find((name) => !allowed.includes(name));
+  if (extra !== undefined)
+    return geminiError(400, `Invalid JSON payload received. Unknown name "${extra}": Cannot find field.`);
+  if (whole !== undefined && !/^models\//.test(String(whole['model'])))
+    return geminiError(400, '* CountTokensRequest.generate_content_request.model: model is required');
+  const totalTokens = countInput(request);
+  return jsonAnswer(
+    200,
+    { totalTokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: totalTokens }] },
+    headers(),
+  );
 }
 
 const signatures = { call: 'c2ltdWxhdGVkIHNpZ25hdHVyZQ==', text: 'c2lnbmVkIHRleHQ=' };

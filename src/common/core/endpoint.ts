@@ -9,6 +9,8 @@ export type Format =
   | 'anthropic-count-tokens'
   | 'gemini-generate-content'
   | 'gemini-count-tokens'
+  | 'vertex-count-tokens'
+  | 'bedrock-count-tokens'
   | 'gemini-embed-content'
   | 'gemini-batch-embed-contents'
   | 'vertex-predict-embeddings'

@@ -6,10 +6,11 @@ import type { Intent } from '../../common/ledger/record.js';
 import { askThrough } from '../providers/auth/ask.js';
 import { CallFields } from '../providers/call-fields.js';
 import { Answer } from './answer/answer.js';
+import { CountConversion } from './answer/conversion.js';
 import { type Chain, runAttempt } from './chain.js';
 import { type Address, resolveAddress } from './outgoing/address.js';
 import { maxTokens } from './outgoing/max-tokens.js';
-import { type Outgoing, unifiedCall } from './outgoing/outgoing.js';
+import { countFormatOf, type Outgoing, unifiedCall } from './outgoing/outgoing.js';
 import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { PreparedCall } from './outgoing/prepared-calls.js';
 import { addTraceHeaders } from './outgoing/trace-headers.js';
@@ -91,7 +92,9 @@ function leave(
     record.integration = address.integration;
     record.prices = address.prices;
     record.model = address.model;
-    if (x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined) {
+    const isConvertedCount =
+      x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined;
+    if (isConvertedCount && (target.passthrough || countFormatOf(address.provider) === null)) {
       return countHere(pipeline, x, address).then(
         (reply) => answered(x, record, reply),
         (thrown) => failed(x, record, thrown),
@@ -111,6 +114,30 @@ function leave(
     if (pipeline.sendsTraces || x.trace.context !== undefined)
       outgoing.trace = addTraceHeaders(x, record, address, outgoing.call.headers);
     if (prepared === null) pipeline.calls.keep(x, target, address, outgoing.call.url);
+    if (isConvertedCount) return countedThere(pipeline, x, outgoing, record);
+    return written(pipeline, x, outgoing, record);
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
+}
+
+/** The provider's count, or the gateway's where the provider refuses to count for this model. */
+async function countedThere(
+  pipeline: Pipeline,
+  x: Exchange,
+  outgoing: Outgoing,
+  record: Attempt,
+): Promise<Reply> {
+  const reply = await written(pipeline, x, outgoing, record);
+  const { conversion, address } = outgoing;
+  return conversion instanceof CountConversion && conversion.isRefused
+    ? countHere(pipeline, x, address)
+    : reply;
+}
+
+/** Calls the provider, once a long body is written. */
+function written(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  try {
     if (outgoing.unwritten !== null) {
       return writeJsonInSlices(outgoing.unwritten).then(
         (body) => {

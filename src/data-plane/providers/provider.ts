@@ -146,5 +146,11 @@ export interface ChatFormat extends WireFormat {
   stream(context: ConversionContext): StreamReader;
 }
 
+/** A wire shape of calls that only count the input tokens of a chat. */
+export interface CountFormat extends Pick<WireFormat, 'name' | 'toWire' | 'errorFromWire'> {
+  /** null: the answer has no count. */
+  count(answer: JsonObject): number | null;
+}
+
 /** A wire shape of embeddings, answered whole; canonical is OpenAI's `POST /v1/embeddings`. */
 export type EmbeddingFormat = WireFormat;

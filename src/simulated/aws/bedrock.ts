@@ -8,7 +8,7 @@ import { awsEvent } from './aws-event-stream.js';
 
 /** Amazon Bedrock's side of the simulated provider, after docs.aws.amazon.com/bedrock/latest/APIReference. */
 
-const paths = /^\/model\/([^/]+)\/(converse|converse-stream|invoke)$/;
+const paths = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|count-tokens)$/;
 
 export function isBedrockPath(path: string): boolean {
   return paths.test(path) || path === '/sts/';
@@ -62,6 +62,7 @@ export function bedrockAnswer(
     return bedrockError(400, 'Unexpected character: was expecting a JSON object', 'SerializationException');
   }
   if (operation === 'invoke') return embedding(model, body);
+  if (operation === 'count-tokens') return countedTokens(model, body);
   return converse(model, body, operation === 'converse-stream', behaviour);
 }
 
@@ -109,6 +110,22 @@ function problemOf(body: Json): string | null {
   if (Number(inference['temperature'] ?? 0) > 1) return 'temperature must be less than or equal to 1';
   return null;
 }
+
+/** Only ids of Claude's models have counts: inference profiles have not. */
+function countedTokens(model: string, body: Json): SimulatedAnswer {
+  if (!model.startsWith('anthropic.claude'))
+    return bedrockError(400, "The provided model doesn't support counting tokens.");
+  const input = (body['input'] ?? {}) as Json;
+  const given = input['converse'] as Json | undefined;
+  if (Object.keys(body).length !== 1 || Object.keys(input).length !== 1 || given === undefined)
+    return bedrockError(400, 'input must be a union of one member: invokeModel or converse.');
+  const extra = Object.keys(given).find((name) => !countedMembers.has(name));
+  const problem = extra === undefined ? problemOf(given) : `extraneous key [${extra}] is not permitted`;
+  if (problem !== null) return bedrockError(400, problem);
+  return jsonAnswer(200, { inputTokens: countTokens(JSON.stringify(given)) }, headers());
+}
+
+const countedMembers = new Set(['messages', 'system', 'toolConfig', 'additionalModelRequestFields']);
 
 function converse(model: string, body: Json, streams: boolean, behaviour: Behaviour): SimulatedAnswer {
   const problem = problemOf(body);

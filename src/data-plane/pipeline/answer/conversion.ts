@@ -12,12 +12,14 @@ import type {
   StreamWriter,
 } from '../../providers/client-formats/client-format.js';
 import { droppedPath, mostDropped } from '../../providers/dropped-fields.js';
+import { cannotCount } from '../../providers/formats/count-tokens.js';
 import { InnerJson } from '../../providers/inner-json.js';
 import type {
   CanonicalReply,
   CanonicalRequest,
   ChatFormat,
   ConversionContext,
+  CountFormat,
   Quirk,
   StreamReader,
   WireFormat,
@@ -138,6 +140,51 @@ export class PlainClientConversion extends PlainConversion {
   }
 }
 
+/** For calls that only count input tokens, which cost nothing. */
+export class CountConversion implements Conversion {
+  readonly wire: Format;
+  readonly framing = serverSentEvents;
+  /** Did the provider answer that it cannot count? */
+  isRefused = false;
+
+  constructor(
+    readonly clientFormat: ClientFormat,
+    readonly format: CountFormat,
+    readonly context: ConversionContext,
+    readonly requestId: string,
+  ) {
+    this.wire = format.name;
+  }
+
+  headed(headers: HeaderList): void {
+    this.context.headers = headers;
+  }
+
+  usage(): null {
+    return null;
+  }
+
+  reply(body: JsonObject): JsonObject {
+    const tokens = this.format.count(body);
+    if (tokens !== null) return this.clientFormat.writeCount!(tokens);
+    throw new GatewayError(
+      'upstream_invalid_response',
+      `${this.context.provider} answered with something that is not a count of tokens.`,
+    );
+  }
+
+  error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    this.isRefused = cannotCount(status, error.message);
+    const origin = { requestId: this.requestId, provider: this.context.provider };
+    return this.clientFormat.writeError({ ...error, status }, origin);
+  }
+
+  stream(): null {
+    return null;
+  }
+}
+
 export interface ConvertedRequest extends WireRequest {
   /** The request between the two conversions. */
   readonly canonical: CanonicalRequest;
@@ -146,7 +193,7 @@ export interface ConvertedRequest extends WireRequest {
 /** Converts a client's body to a provider's. Dropped and refused fields have the client's names. */
 export function convertRequest(
   clientFormat: Pick<ClientFormat, 'readRequest'>,
-  format: WireFormat,
+  format: Pick<WireFormat, 'toWire'>,
   quirks: readonly Quirk[] | undefined,
   body: JsonObject,
   asked: CallOptions,
@@ -174,7 +221,7 @@ export const asCanonical: Pick<ClientFormat, 'readRequest'> = {
   readRequest: (request) => ({ request, dropped: [], clientPath: (path) => path }),
 };
 
-function toWire(format: WireFormat, read: CanonicalIn, inner: InnerJson): WireRequest {
+function toWire(format: Pick<WireFormat, 'toWire'>, read: CanonicalIn, inner: InnerJson): WireRequest {
   try {
     return format.toWire(read.request, inner);
   } catch (thrown) {

@@ -10,13 +10,15 @@ import type {
   PlainClientFormat,
 } from '../../providers/client-formats/client-format.js';
 import { plainClientFormats } from '../../providers/client-formats/index.js';
+import { countFormats } from '../../providers/formats/count-tokens.js';
 import { toOpenAiRequestWithThinking } from '../../providers/formats/openai-request.js';
-import type { ChatFormat, ProviderDefinition, WireFormat } from '../../providers/provider.js';
+import type { ChatFormat, CountFormat, ProviderDefinition, WireFormat } from '../../providers/provider.js';
 import { ArrayConversion } from '../answer/array-conversion.js';
 import {
   asCanonical,
   ChatConversion,
   type Conversion,
+  CountConversion,
   convertRequest,
   PlainClientConversion,
   PlainConversion,
@@ -93,6 +95,11 @@ export function unifiedCall(
       'unsupported_by_provider',
       `${provider.name} does not speak the format of this request, and ${target.path} says passthrough: leave passthrough out to have it converted.`,
     );
+  }
+  const counting = x.endpoint.counts === true ? countFormatOf(provider) : null;
+  if (counting !== null) {
+    const clientFormat = clientFormats.get(format)!;
+    return { ...countCall(x, target, address, clientFormat, counting, headers), prepared, trace: null };
   }
   const plainClientFormat = plainClientFormats.get(format) ?? null;
   const plain = plainFormatOf(provider, plainClientFormat?.canonical ?? format, plainFormats);
@@ -231,6 +238,48 @@ function plainCall(
           }),
     dropped: wire.dropped,
   };
+}
+
+function countCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  clientFormat: ClientFormat,
+  format: CountFormat,
+  headers: HeaderList,
+): Omit<Outgoing, 'prepared' | 'trace'> {
+  const { provider } = address;
+  const long = x.request.bytes!.length > longBytes;
+  const merged = mergedBody(x, target, address);
+  const body = clientFormat.countedRequest?.(merged) ?? merged;
+  const wire = convertRequest(clientFormat, format, provider.quirks, body, askedOf(x, address));
+  const context = {
+    provider: provider.name,
+    strict: true,
+    includeUsage: false,
+    model: address.model,
+  };
+  return {
+    call: {
+      target,
+      provider: provider.name,
+      method: x.request.method,
+      url: urlOf(address, provider.paths[format.name]!),
+      headers,
+      body: long ? null : jsonBytes(wire.body),
+    },
+    unwritten: long ? wire.body : null,
+    address,
+    wire: format.name,
+    conversion: new CountConversion(clientFormat, format, context, x.id),
+    dropped: wire.dropped,
+  };
+}
+
+/** The provider's own call that counts input tokens; null: it has none. */
+export function countFormatOf({ paths }: ProviderDefinition): CountFormat | null {
+  for (const [name, format] of countFormats) if (paths[name] !== undefined) return format;
+  return null;
 }
 
 /** The first format without streams that this provider supports, for requests of that shape. */

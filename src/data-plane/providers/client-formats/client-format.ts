@@ -87,6 +87,8 @@ export interface ClientFormat extends ErrorFormat, RenamedBodies {
   streamWriter(context: ClientFormatContext): StreamWriter;
   /** The answer to a call that only counts input tokens; absent where the format has none. */
   writeCount?(tokens: number): JsonObject;
+  /** The request that such a call asks about, where that is not the body itself. */
+  countedRequest?(body: JsonObject): JsonObject;
 }
 
 /** Where the model is in the address, and bodies may name it once more: a body for a model of another name. */

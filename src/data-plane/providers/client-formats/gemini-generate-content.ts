@@ -1,6 +1,8 @@
+import { asObject } from '../formats/json-shape.js';
 import type { ClientFormat } from './client-format.js';
 import { geminiErrors } from './gemini-errors.js';
 import { geminiRenamed } from './gemini-model.js';
+import { member } from './gemini-names.js';
 import { writeGenerateContent } from './gemini-reply.js';
 import { readGenerateContent } from './gemini-request.js';
 import { GeminiStreamWriter } from './gemini-stream.js';
@@ -17,4 +19,5 @@ export const geminiGenerateContentClientFormat: ClientFormat = {
   writeReply: writeGenerateContent,
   streamWriter: (context) => new GeminiStreamWriter(context),
   writeCount: (tokens) => ({ totalTokens: tokens }),
+  countedRequest: (body) => asObject(member(body, 'generateContentRequest')) ?? body,
 };

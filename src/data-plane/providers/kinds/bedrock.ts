@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import { AwsAuthorizer, awsRegion } from '../auth/aws.js';
 import { awsDomain } from '../auth/aws-sts.js';
+import { bareModelId } from '../formats/bedrock-models.js';
 import type { ProviderDefinition, RowCall } from '../provider.js';
 
 const auth = { kind: 'per-call', authorizer: new AwsAuthorizer('bedrock') } as const;
@@ -33,6 +34,17 @@ function forCall({ format, model, streaming, fields }: RowCall): ProviderDefinit
     paths: {
       'bedrock-converse': `${path}/${streaming ? 'converse-stream' : 'converse'}`,
       'bedrock-embeddings': `${path}/invoke`,
+      ...countPath(model),
     },
   };
+}
+
+/**
+ * Only Claude's tokens are counted, and by the id of the model: the same model's inference profile "doesn't support counting
+ * tokens".
+ */
+function countPath(model: string): ProviderDefinition['paths'] {
+  const bare = bareModelId(model);
+  if (!bare.startsWith('anthropic.claude')) return {};
+  return { 'bedrock-count-tokens': `/model/${encodeURIComponent(bare)}/count-tokens` };
 }

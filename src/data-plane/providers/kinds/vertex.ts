@@ -52,6 +52,7 @@ function definitionOf(
         paths: {
           'gemini-generate-content': `${under}/publishers/google/models/${model}:${generateContent(streaming)}`,
           'gemini-count-tokens': `${under}/publishers/google/models/${model}:countTokens`,
+          'vertex-count-tokens': `${under}/publishers/google/models/${model}:countTokens`,
           ...(embedsContent(name)
             ? { 'vertex-embed-content': `${under}/publishers/google/models/${model}:embedContent` }
             : { 'vertex-predict-embeddings': `${under}/publishers/google/models/${model}:predict` }),
@@ -65,7 +66,7 @@ function definitionOf(
           'anthropic-count-tokens': `${models}/count-tokens:rawPredict`,
         },
         passHeaders: ['anthropic-beta'],
-        quirks: [format === 'anthropic-count-tokens' ? claudeNamed(name) : claude],
+        quirks: [format.endsWith('-count-tokens') ? claudeNamed(name) : claude],
       };
     }
     case 'mistralai':
