@@ -113,6 +113,12 @@ describe('What single providers do otherwise', () => {
       expect(sentTo('mistral-ai', body)).to.equal(body);
     });
 
+    it('is not sent fields that change no answer, which it refuses', () => {
+      const body = { messages, user: 'u', service_tier: 'default', safety_identifier: 's', store: false };
+      const system = { role: 'system', content: 'Be kind.' };
+      expect(sentTo('mistral-ai', body)).to.deep.equal({ messages: [system, messages[1]] });
+    });
+
     it('is not sent the thinking that its answers have beside their text, which it refuses', () => {
       const said = { role: 'assistant', content: 'Yes.' };
       const body = {

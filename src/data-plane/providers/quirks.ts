@@ -99,6 +99,17 @@ const withoutThinkingBack: Quirk = {
     }),
 };
 
+/** For those who refuse fields without effect on the answer. */
+function without(...fields: readonly string[]): Quirk {
+  return {
+    name: `do not send ${fields.join(', ')}`,
+    apply(body) {
+      if (!fields.some((field) => body[field] !== undefined)) return body;
+      return Object.fromEntries(Object.entries(body).filter(([key]) => !fields.includes(key)));
+    },
+  };
+}
+
 /** For those who send usage with every stream and refuse to be asked for it. */
 const usageUnasked: Quirk = {
   name: 'do not ask for usage in streams, it comes by itself',
@@ -124,7 +135,7 @@ export const noEffortAsNoThinking: Quirk = {
 /**
  * Mistral's models, wherever they run. Unknown fields are refused with 422 `extra_forbidden`
  * (github.com/editor-code-assistant/eca/issues/231, github.com/dnakov/anon-kode/issues/53), thinking of earlier answers
- * too (github.com/BerriAI/litellm/issues/30835), and longer ids with 400 (github.com/langchain-ai/langchain/pull/24668).
+ * too (github.com/BerriAI/litellm/issues/30835), `user` (github.com/michelle-avery/openai-compatible-conversation/issues/26), and longer ids with 400 (github.com/langchain-ai/langchain/pull/24668).
  */
 export const mistralQuirks: readonly Quirk[] = [
   developerAsSystem,
@@ -134,4 +145,5 @@ export const mistralQuirks: readonly Quirk[] = [
   revalue('tool_choice', 'required', 'any'),
   shortCallIds,
   withoutThinkingBack,
+  without('user', 'safety_identifier', 'service_tier', 'store'),
 ];

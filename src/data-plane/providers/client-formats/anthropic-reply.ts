@@ -20,7 +20,10 @@ const stopReasons: Readonly<Record<string, string>> = {
 /** How an answer ended, as it is known at its end. */
 export interface Ending {
   readonly finish: string | null;
-  /** The stop sequence that ended it, where the server reports it (vLLM's `stop_reason`). */
+  /**
+   * The stop sequence that ended it, where the server reports it (vLLM's `stop_reason`); true: one of them, and the server does
+   * not report which.
+   */
   readonly stopped: unknown;
   readonly calledTools: boolean;
   readonly refused: boolean;
@@ -34,15 +37,20 @@ export function stopFields(
   if (refused) return { stop_reason: 'refusal', stop_sequence: null };
   if (calledTools && (finish === 'stop' || finish === null))
     return { stop_reason: 'tool_use', stop_sequence: null };
-  if (finish === 'stop' && asArray(context.body['stop_sequences'])?.includes(stopped) === true) {
+  const sequences = asArray(context.body['stop_sequences']) ?? [];
+  if (finish === 'stop' && sequences.includes(stopped))
     return { stop_reason: 'stop_sequence', stop_sequence: stopped };
-  }
+  if (finish === 'stop' && stopped === true)
+    return { stop_reason: 'stop_sequence', stop_sequence: sequences.length === 1 ? sequences[0] : null };
   const reason = finish !== null && Object.hasOwn(stopReasons, finish) ? stopReasons[finish] : 'end_turn';
   return { stop_reason: reason, stop_sequence: null };
 }
 
+/** Tiers that Anthropic has too; of others this API has no word. */
+const tiers: Readonly<Record<string, string>> = { default: 'standard', priority: 'priority' };
+
 /** OpenAI's usage counts cache reads and writes as input, Anthropic's beside it. */
-export function messagesUsage(known: Usage | null): JsonObject {
+export function messagesUsage(known: Usage | null, tier: unknown = null): JsonObject {
   const usage = known ?? noUsage();
   return {
     input_tokens: usage.input - usage.cached - usage.cacheWrite,
@@ -50,6 +58,7 @@ export function messagesUsage(known: Usage | null): JsonObject {
     cache_read_input_tokens: usage.cached,
     output_tokens: usage.output,
     ...(usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
+    ...(typeof tier === 'string' && Object.hasOwn(tiers, tier) ? { service_tier: tiers[tier] } : {}),
   };
 }
 
@@ -99,7 +108,7 @@ export function writeMessage(reply: CanonicalReply, context: ClientFormatContext
     model: reply['model'] ?? context.asked.model,
     content,
     ...stopFields(ending, context),
-    usage: messagesUsage(openAiUsage(reply)),
+    usage: messagesUsage(openAiUsage(reply), reply['service_tier']),
   };
 }
 

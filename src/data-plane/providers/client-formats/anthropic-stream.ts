@@ -70,6 +70,7 @@ export class MessagesStreamWriter implements StreamWriter {
   #finish: string | null = null;
   #stopped: unknown = null;
   #usage: Usage | null = null;
+  #tier: unknown = null;
   readonly #thinking: boolean;
 
   constructor(readonly context: ClientFormatContext) {
@@ -79,6 +80,7 @@ export class MessagesStreamWriter implements StreamWriter {
   chunk(chunk: CanonicalChunk): string {
     if (!this.#started) this.#start(chunk);
     this.#usage = openAiUsage(chunk) ?? this.#usage;
+    this.#tier = chunk['service_tier'] ?? this.#tier;
     const choice = asObject(asArray(chunk['choices'])?.[0]);
     // This format has no request for several answers.
     if (choice !== null && (choice['index'] ?? 0) === 0) {
@@ -104,7 +106,7 @@ export class MessagesStreamWriter implements StreamWriter {
     };
     this.#event('message_delta', {
       delta: stopFields(ending, this.context),
-      usage: messagesUsage(this.#usage),
+      usage: messagesUsage(this.#usage, this.#tier),
     });
     this.#event('message_stop', {});
     return this.#take();

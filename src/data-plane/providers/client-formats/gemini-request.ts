@@ -126,6 +126,7 @@ function readFormat(config: JsonObject, request: JsonObject, dropped: string[]):
 const leastBudget = 1024;
 
 function readThinking(config: JsonObject | null, request: JsonObject): void {
+  if (member(config, 'includeThoughts') === true) request['show_thinking'] = true;
   const level = asString(member(config, 'thinkingLevel'));
   if (level !== null && level !== 'THINKING_LEVEL_UNSPECIFIED') {
     request['reasoning_effort'] = level.toLowerCase();

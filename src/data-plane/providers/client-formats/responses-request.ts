@@ -4,6 +4,7 @@ import { asArray, asObject, shortJson } from '../formats/json-shape.js';
 import type { InnerJson } from '../inner-json.js';
 import type { CallOptions, CanonicalIn } from './client-format.js';
 import { hosted, type InputMessage, readInput } from './responses-input.js';
+import { thinkingWanted } from './sealed-thinking.js';
 
 /** Read below, one by one, or answered without the provider (`metadata`). */
 const read = new Set([
@@ -161,9 +162,9 @@ function readText(body: JsonObject, request: JsonObject, dropped: string[]): voi
 
 function readReasoning(body: JsonObject, request: JsonObject, dropped: string[]): void {
   const reasoning = asObject(body['reasoning']);
+  if (thinkingWanted(body).shown) request['show_thinking'] = true;
   for (const key in reasoning) {
     const value = reasoning[key];
-    // The answer is written with a summary or without one; the provider gets no request for it.
     if (value === null || key === 'summary' || key === 'generate_summary') continue;
     if (key === 'effort') request['reasoning_effort'] = value;
     else dropped.push(`reasoning.${key}`);

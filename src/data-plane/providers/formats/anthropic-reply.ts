@@ -44,6 +44,14 @@ export function canonicalUsage(usage: Usage, strict: boolean): JsonObject {
   return out;
 }
 
+const tiers: Readonly<Record<string, string>> = { standard: 'default', priority: 'priority' };
+
+/** The tier that has served an answer, by OpenAI's name for it. */
+export function tierOf(usage: JsonObject): JsonObject {
+  const tier = asString(usage['service_tier']);
+  return tier !== null && Object.hasOwn(tiers, tier) ? { service_tier: tiers[tier] } : {};
+}
+
 /** A message of the Messages API → `chat.completion`. */
 export function fromMessage(body: JsonObject, context: ConversionContext): CanonicalReply {
   const content = asArray(body['content']);
@@ -101,6 +109,8 @@ export function fromMessage(body: JsonObject, context: ConversionContext): Canon
         ),
       },
     ],
-    ...(usage === null ? {} : { usage: canonicalUsage(anthropicUsage(usage), context.strict) }),
+    ...(usage === null
+      ? {}
+      : { ...tierOf(usage), usage: canonicalUsage(anthropicUsage(usage), context.strict) }),
   };
 }

@@ -57,6 +57,8 @@ const passed = new Set([
 
 /** Values that ask for nothing, so that leaving them out loses nothing. */
 const neutral: Readonly<Record<string, unknown>> = {
+  // Read where the model shows its thinking only on request.
+  show_thinking: true,
   frequency_penalty: 0,
   presence_penalty: 0,
   logprobs: false,

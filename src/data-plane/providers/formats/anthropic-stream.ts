@@ -2,7 +2,7 @@ import type { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import type { CanonicalChunk } from '../provider.js';
-import { canonicalUsage, finishReason } from './anthropic-reply.js';
+import { canonicalUsage, finishReason, tierOf } from './anthropic-reply.js';
 import { jsonTool } from './anthropic-request.js';
 import { anthropicUsage, mergeCounts } from './anthropic-usage.js';
 import { ChunkStream, noChunks } from './chunk-stream.js';
@@ -143,7 +143,8 @@ export class AnthropicStream extends ChunkStream {
     if (reason === null || this.#finished) return noChunks;
     this.#finished = true;
     const refusal = asString(asObject(delta?.['stop_details'])?.['explanation']);
-    return [this.chunk(refusal === null ? {} : { refusal }, this.#finish(reason))];
+    const chunk = this.chunk(refusal === null ? {} : { refusal }, this.#finish(reason));
+    return [this.#counts === null ? chunk : { ...chunk, ...tierOf(this.#counts) }];
   }
 
   #stop(): readonly CanonicalChunk[] {

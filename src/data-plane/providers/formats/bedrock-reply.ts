@@ -9,6 +9,7 @@ import { canonicalUsage } from './anthropic-reply.js';
 import { jsonTool } from './anthropic-request.js';
 import { asArray, asObject, asString, count } from './json-shape.js';
 import { readProviderError } from './provider-error.js';
+import { stoppedBy } from './stopped-by.js';
 
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -124,6 +125,7 @@ export function fromConverse(body: JsonObject, context: ConversionContext): Cano
         message,
         logprobs: null,
         finish_reason: finishReason(body['stopReason'], jsonOnly, context),
+        ...stoppedBy(body['stopReason'] === 'stop_sequence', context),
       },
     ],
     ...ownFieldsOf(body, context),

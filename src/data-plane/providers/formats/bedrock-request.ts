@@ -59,6 +59,8 @@ const ownNames = new Set([...Object.values(own), 'outputConfig', 'serviceTier'])
 
 /** Values that ask for nothing, so that leaving them out loses nothing. */
 const neutral: Readonly<Record<string, unknown>> = {
+  // Read where the model shows its thinking only on request.
+  show_thinking: true,
   logprobs: false,
   top_logprobs: 0,
   store: false,

@@ -7,6 +7,7 @@ import { jsonTool } from './anthropic-request.js';
 import { bedrockUsage, finishReason, ownFieldsOf, replyId } from './bedrock-reply.js';
 import { ChunkStream, noChunks } from './chunk-stream.js';
 import { asObject, asString } from './json-shape.js';
+import { stoppedBy } from './stopped-by.js';
 
 /** A tool call under way. `index` counts tool calls, where Converse counts blocks of every kind. */
 interface ToolBlock {
@@ -138,6 +139,8 @@ export class BedrockStream extends ChunkStream {
     this.done = true;
     const jsonOnly = this.#answeredByTool && this.#toolCalls === 0;
     const chunk = this.chunk({}, finishReason(event['stopReason'], jsonOnly, this.context));
+    const stopped = stoppedBy(event['stopReason'] === 'stop_sequence', this.context);
+    Object.assign((chunk['choices'] as JsonObject[])[0]!, stopped);
     return [{ ...chunk, ...ownFieldsOf(event, this.context) }];
   }
 

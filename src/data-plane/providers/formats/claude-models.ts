@@ -19,6 +19,8 @@ export interface ClaudeTraits {
   readonly thinksByEffort: boolean;
   /** The effort `xhigh`, since Opus 4.7. */
   readonly xhigh: boolean;
+  /** Shows what it thinks only where `thinking.display` asks for it, since Opus 4.7. */
+  readonly hidesThinking: boolean;
   /** Thinks unless disabled, since 5. */
   readonly thinksByDefault: boolean;
   /** `output_config.format`, since Opus 4.1. */
@@ -34,6 +36,7 @@ const unknown: ClaudeTraits = {
   effort: true,
   thinksByEffort: false,
   xhigh: true,
+  hidesThinking: false,
   thinksByDefault: true,
   structuredOutput: true,
 };
@@ -61,6 +64,7 @@ export function claudeTraits(model: string): ClaudeTraits {
     effort: version >= 406,
     thinksByEffort: version >= 406,
     xhigh: version >= 407,
+    hidesThinking: version >= 407,
     thinksByDefault: version >= 500,
     structuredOutput: version >= 401,
   };

@@ -47,6 +47,19 @@ export function claudeThinking(
   turn: ThinkingTurn,
   dropped: string[],
 ): Thinking {
+  const chosen = chosenThinking(request, traits, turn, dropped);
+  const { thinking } = chosen;
+  const isShown = request['show_thinking'] === true && traits.hidesThinking;
+  if (!isShown || thinking === null || thinking['type'] === 'disabled') return chosen;
+  return { ...chosen, thinking: { display: 'summarized', ...thinking } };
+}
+
+function chosenThinking(
+  request: CanonicalRequest,
+  traits: ClaudeTraits,
+  turn: ThinkingTurn,
+  dropped: string[],
+): Thinking {
   const given = asObject(request['thinking']);
   const thinking = given === null ? null : explicitThinking(given, traits, dropped);
   const effort = request['reasoning_effort'];

@@ -133,11 +133,13 @@ function assistantContent(
 ): string | JsonObject[] | null {
   const blocks = asArray(message['content_blocks']);
   if (blocks !== null && blocks.length > 0) {
-    const kept = blocks.flatMap((value, j) => {
+    const kept = blocks.flatMap((value, j): JsonObject[] => {
       const block = asObject(value);
-      if (block?.['type'] === 'text' || block?.['type'] === 'thinking') {
-        const { signature: _, ...rest } = block;
-        return [rest];
+      // Without what Cohere refuses: signatures, cache marks, citations of other formats.
+      if (block?.['type'] === 'text') return [{ type: 'text', text: block['text'] }];
+      if (block?.['type'] === 'thinking') {
+        const { thinking } = block;
+        return thinking === '' ? [] : [{ type: 'thinking', thinking }];
       }
       // The calls among them are in `tool_calls` too.
       if (block?.['type'] !== 'tool_use') dropped.push(`${path}.content_blocks[${j}]`);

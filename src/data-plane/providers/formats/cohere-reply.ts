@@ -5,6 +5,7 @@ import type { CanonicalReply, ConversionContext } from '../provider.js';
 import { canonicalUsage } from './anthropic-reply.js';
 import { cohereUsage } from './cohere-usage.js';
 import { asArray, asObject, asString } from './json-shape.js';
+import { stoppedBy } from './stopped-by.js';
 
 const finishReasons: Readonly<Record<string, string>> = {
   COMPLETE: 'stop',
@@ -81,6 +82,7 @@ export function fromCohereReply(body: JsonObject, context: ConversionContext): C
         message,
         logprobs: canonicalLogprobs(asArray(body['logprobs']) ?? []),
         finish_reason: cohereFinish(body['finish_reason'], context),
+        ...stoppedBy(body['finish_reason'] === 'STOP_SEQUENCE', context),
       },
     ],
     ...(usage === null ? {} : { usage: canonicalUsage(cohereUsage(usage), true) }),

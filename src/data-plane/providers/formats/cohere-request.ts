@@ -48,6 +48,7 @@ const passed = new Set([
 
 /** Values that ask for nothing, so that leaving them out loses nothing. */
 const neutral: Readonly<Record<string, unknown>> = {
+  show_thinking: true,
   logprobs: false,
   top_logprobs: 0,
   parallel_tool_calls: true,

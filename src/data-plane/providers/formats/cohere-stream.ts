@@ -6,6 +6,7 @@ import { ChunkStream, noChunks } from './chunk-stream.js';
 import { canonicalLogprobs, cohereFinish, failureOf } from './cohere-reply.js';
 import { cohereUsage } from './cohere-usage.js';
 import { asObject, asString } from './json-shape.js';
+import { stoppedBy } from './stopped-by.js';
 
 /** A tool call under way. `index` counts calls, whatever Cohere numbers them by. */
 interface CohereToolCall {
@@ -104,6 +105,7 @@ export class CohereStream extends ChunkStream {
     if (failure !== null) throw new GatewayError('upstream_stream_error', failure);
     this.done = true;
     const last = this.chunk({}, cohereFinish(reason, this.context));
+    Object.assign((last['choices'] as JsonObject[])[0]!, stoppedBy(reason === 'STOP_SEQUENCE', this.context));
     if (!this.context.includeUsage) return [last];
     return [last, this.usageChunk(canonicalUsage(this.usage, true))];
   }

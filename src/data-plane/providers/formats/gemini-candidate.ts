@@ -12,8 +12,10 @@ const finishReasons: Readonly<Record<string, string>> = {
   PROHIBITED_CONTENT: 'content_filter',
   SPII: 'content_filter',
   LANGUAGE: 'content_filter',
+  RECITATION: 'content_filter',
   IMAGE_SAFETY: 'content_filter',
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
 };
 
 /** STOP and what is new to us are `stop`. With loose compliance the provider's own word is given. */

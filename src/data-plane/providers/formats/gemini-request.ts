@@ -27,6 +27,7 @@ const mapped = new Set([
   'reasoning_effort',
   'thinking',
   'thinking_config',
+  'show_thinking',
   'logprobs',
   'top_logprobs',
   'modalities',

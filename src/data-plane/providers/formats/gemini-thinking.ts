@@ -34,6 +34,9 @@ export function addThinking(
     if (traits.thinking === 'none' || settled || setByClient(out)) dropped.push('reasoning_effort');
     else addEffort(effort, out, traits, dropped);
   }
+  // Of a model that does not think, Gemini refuses to be asked for thoughts.
+  const isOff = traits.thinking === 'none' || out['thinkingBudget'] === 0;
+  if (request['show_thinking'] === true && !isOff) out['includeThoughts'] ??= true;
   if (Object.keys(out).length > 0) config['thinkingConfig'] = out;
 }
 
@@ -42,7 +45,7 @@ const setByClient = (config: JsonObject): boolean =>
 
 function addExplicit(thinking: JsonObject, out: JsonObject, traits: GeminiTraits, dropped: string[]): void {
   if (thinking['type'] === 'disabled') return least(out, traits, 'thinking', dropped);
-  out['includeThoughts'] = true;
+  out['includeThoughts'] = thinking['display'] !== 'omitted';
   const budget = thinking['budget_tokens'];
   if (typeof budget === 'number') out['thinkingBudget'] = budget;
 }

@@ -4,7 +4,7 @@ import { invalid, unsupported } from './anthropic-content.js';
 import { asArray, asObject, asString } from './json-shape.js';
 
 /** Fields of the canonical shape that are not OpenAI's own: its API refuses a request that has them. */
-const foreign = new Set(['thinking', 'top_k', 'cache_control']);
+const foreign = new Set(['thinking', 'show_thinking', 'top_k', 'cache_control']);
 
 /** Models that think, and then take `max_completion_tokens` alone (platform.openai.com/docs/guides/reasoning). */
 const thinks = /(?:^|\/)(?:o\d|gpt-(?:[5-9]|\d\d|oss))/;
@@ -33,7 +33,7 @@ function convert(request: CanonicalRequest, withThinking: boolean): WireRequest 
   const body: JsonObject = {};
   for (const key in request) {
     if (!foreign.has(key)) body[key] = request[key];
-    else if (key !== 'thinking') dropped.push(key);
+    else if (key !== 'thinking' && key !== 'show_thinking') dropped.push(key);
   }
   body['messages'] = toMessages(request, withThinking, dropped);
   const tools = asArray(request['tools']);
