@@ -113,6 +113,16 @@ describe('What single providers do otherwise', () => {
       expect(sentTo('mistral-ai', body)).to.equal(body);
     });
 
+    it('is sent files as its own parts', () => {
+      const url = 'data:application/pdf;base64,JVBERi0=';
+      const text = { type: 'text', text: 'Read.' };
+      const stored = { type: 'file', file_id: 'f' };
+      const given = [text, { type: 'file', file: { file_data: url, filename: 'a.pdf' } }, stored];
+      const body = { messages: [{ role: 'user', content: given }] };
+      const sent = [text, { type: 'document_url', document_url: url, document_name: 'a.pdf' }, stored];
+      expect(sentTo('mistral-ai', body)).to.deep.equal({ messages: [{ role: 'user', content: sent }] });
+    });
+
     it('is not sent fields that change no answer, which it refuses', () => {
       const body = { messages, user: 'u', service_tier: 'default', safety_identifier: 's', store: false };
       const system = { role: 'system', content: 'Be kind.' };

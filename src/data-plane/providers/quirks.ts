@@ -110,6 +110,23 @@ function without(...fields: readonly string[]): Quirk {
   };
 }
 
+/** Mistral's part for a file, whose own part `file` names one that it stores (docs.mistral.ai/capabilities/document_ai). */
+const documentUrls: Quirk = {
+  name: 'send file_data as document_url',
+  apply: (body) =>
+    withMessages(body, (message) => {
+      if (!Array.isArray(message['content'])) return message;
+      const content = withObjects(message['content'], (part) => {
+        const file = part['type'] === 'file' && isJsonObject(part['file']) ? part['file'] : null;
+        if (typeof file?.['file_data'] !== 'string') return part;
+        const { file_data: url, filename: name } = file;
+        const named = typeof name === 'string' ? { document_name: name } : {};
+        return { type: 'document_url', document_url: url, ...named };
+      });
+      return content === message['content'] ? message : { ...message, content };
+    }),
+};
+
 /** For those who send usage with every stream and refuse to be asked for it. */
 const usageUnasked: Quirk = {
   name: 'do not ask for usage in streams, it comes by itself',
@@ -144,6 +161,7 @@ export const mistralQuirks: readonly Quirk[] = [
   rename('seed', 'random_seed'),
   revalue('tool_choice', 'required', 'any'),
   shortCallIds,
+  documentUrls,
   withoutThinkingBack,
   without('user', 'safety_identifier', 'service_tier', 'store'),
 ];

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../../common/core/exchange.js';
 import type { InnerJson } from '../inner-json.js';
 import { invalid, toolId, toolInput, unsupported } from './anthropic-content.js';
 import { audioBlock, DocumentNames, fileBlock, imageUrlBlock } from './bedrock-media.js';
-import { asArray, asObject, asString, shortJson } from './json-shape.js';
+import type { BedrockTraits } from './bedrock-models.js';
+import { asArray, asObject, asString, saidContent, shortJson } from './json-shape.js';
 
 /** The conversation as Converse has it: system apart, user and assistant in turn. */
 export interface BedrockConversation {
@@ -22,10 +23,11 @@ export interface BedrockMessage {
  */
 export function toConversation(
   messages: readonly unknown[],
+  traits: BedrockTraits,
   dropped: string[],
   inner: InnerJson,
 ): BedrockConversation {
-  return new BedrockTurnWriter(dropped, inner).write(messages);
+  return new BedrockTurnWriter(traits, dropped, inner).write(messages);
 }
 
 /** Blocks of Converse itself, from clients that know whom they talk to. */
@@ -49,6 +51,7 @@ class BedrockTurnWriter {
   #functionCalls = 0;
 
   constructor(
+    readonly traits: BedrockTraits,
     readonly dropped: string[],
     readonly inner: InnerJson,
   ) {}
@@ -182,9 +185,14 @@ class BedrockTurnWriter {
     if (own !== null && own.length > 0) {
       return own.flatMap((value, j) => this.#ownBlock(value, `${path}.content_blocks[${j}]`));
     }
-    const content = message['content'];
+    const content = saidContent(message);
     if (content === null || content === undefined) return [];
-    return this.#content(message, path);
+    return this.#content({ ...message, content }, path);
+  }
+
+  /** Thinking is signed by Claude, whose signatures other models refuse; the id of a profile does not show its model. */
+  get #takesSigned(): boolean {
+    return this.traits.claude !== null || this.traits.vendor === null;
   }
 
   #ownBlock(value: unknown, path: string): JsonObject[] {
@@ -196,12 +204,13 @@ class BedrockTurnWriter {
       case 'thinking': {
         const { thinking: text, signature } = block;
         // Unsigned thinking is refused by the API: it was not this model that thought it.
-        if (typeof signature === 'string' && signature !== '') {
+        if (this.#takesSigned && typeof signature === 'string' && signature !== '') {
           return [{ reasoningContent: { reasoningText: { text, signature } } }];
         }
         break;
       }
       case 'redacted_thinking':
+        if (!this.#takesSigned) break;
         return [{ reasoningContent: { redactedContent: block['data'] } }];
       case 'tool_use': {
         const { id, name, input } = block;

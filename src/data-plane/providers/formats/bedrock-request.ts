@@ -74,7 +74,7 @@ export function toConverseRequest(request: CanonicalRequest, inner: InnerJson): 
   refuseWhatChangesTheAnswer(request);
   const messages = asArray(request['messages']);
   if (messages === null) throw invalid('messages', 'must be a list of messages.');
-  const conversation = toConversation(messages, dropped, inner);
+  const conversation = toConversation(messages, traits, dropped, inner);
   // A prompt of Prompt management may bring its own.
   if (
     conversation.messages.length === 0 &&

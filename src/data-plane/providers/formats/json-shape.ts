@@ -30,3 +30,10 @@ export function shortJson(value: unknown): string {
   if (Array.isArray(value)) return '[…]';
   return typeof value === 'object' && value !== null ? '{…}' : (JSON.stringify(value) ?? 'none');
 }
+
+/** What an assistant message said, a refusal included: OpenAI has that in a field of its own. */
+export function saidContent(message: JsonObject): unknown {
+  const { content, refusal } = message;
+  const isEmpty = content === undefined || content === null || content === '';
+  return isEmpty && typeof refusal === 'string' && refusal !== '' ? refusal : content;
+}

@@ -52,6 +52,10 @@ function addReasoning(request: CanonicalRequest, body: JsonObject, dropped: stri
     body['max_completion_tokens'] ??= body['max_tokens'];
     delete body['max_tokens'];
   }
+  if (!reasons && body['verbosity'] !== undefined) {
+    delete body['verbosity'];
+    dropped.push('verbosity');
+  }
   const thinking = asObject(request['thinking']);
   const effort = request['reasoning_effort'];
   if (effort === undefined) {
