@@ -16,7 +16,7 @@ describe('An answer to a counting call', () => {
     }
   });
 
-  it('says that there is no count for this model, or fails', () => {
+  it('means that there is no count for this model, or is a failure', () => {
     const none: [number, string][] = [
       [404, 'anything'],
       [400, "bedrock error: The provided model doesn't support counting tokens"],

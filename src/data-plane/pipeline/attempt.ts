@@ -114,8 +114,17 @@ function leave(
     if (pipeline.sendsTraces || x.trace.context !== undefined)
       outgoing.trace = addTraceHeaders(x, record, address, outgoing.call.headers);
     if (prepared === null) pipeline.calls.keep(x, target, address, outgoing.call.url);
-    if (isConvertedCount) return countedThere(pipeline, x, outgoing, record);
-    return written(pipeline, x, outgoing, record);
+    const reply =
+      outgoing.unwritten === null
+        ? hook(pipeline, x, outgoing, record)
+        : writeJsonInSlices(outgoing.unwritten).then(
+            (body) => {
+              outgoing.call.body = body;
+              return hook(pipeline, x, outgoing, record);
+            },
+            (thrown) => failed(x, record, thrown),
+          );
+    return isConvertedCount ? countedThere(pipeline, x, outgoing, reply) : reply;
   } catch (thrown) {
     return failed(x, record, thrown);
   }
@@ -125,32 +134,13 @@ function leave(
 async function countedThere(
   pipeline: Pipeline,
   x: Exchange,
-  outgoing: Outgoing,
-  record: Attempt,
+  { conversion, address }: Outgoing,
+  answer: Promise<Reply>,
 ): Promise<Reply> {
-  const reply = await written(pipeline, x, outgoing, record);
-  const { conversion, address } = outgoing;
+  const reply = await answer;
   return conversion instanceof CountConversion && conversion.isRefused
     ? countHere(pipeline, x, address)
     : reply;
-}
-
-/** Calls the provider, once a long body is written. */
-function written(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
-  try {
-    if (outgoing.unwritten !== null) {
-      return writeJsonInSlices(outgoing.unwritten).then(
-        (body) => {
-          outgoing.call.body = body;
-          return hook(pipeline, x, outgoing, record);
-        },
-        (thrown) => failed(x, record, thrown),
-      );
-    }
-    return hook(pipeline, x, outgoing, record);
-  } catch (thrown) {
-    return failed(x, record, thrown);
-  }
 }
 
 function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import type { InnerJson } from '../inner-json.js';
-import { asArray, asObject, asString, saidContent, shortJson } from './json-shape.js';
+import { asArray, asObject, asString, contentOrRefusal, shortJson } from './json-shape.js';
 
 /** The conversation as the Messages API has it: system apart, tool results inside user messages. */
 export interface AnthropicConversation {
@@ -235,7 +235,7 @@ function assistantText(message: JsonObject, path: string, dropped: string[]): Js
       return [rest];
     });
   }
-  const content = saidContent(message);
+  const content = contentOrRefusal(message);
   if (content === null || content === undefined || content === '') return [];
   if (typeof content === 'string') return [withCacheControl({ type: 'text', text: content }, message)];
   const parts = asArray(content);

@@ -4,7 +4,7 @@ import type { InnerJson } from '../inner-json.js';
 import { invalid, toolId, toolInput, unsupported } from './anthropic-content.js';
 import { audioBlock, DocumentNames, fileBlock, imageUrlBlock } from './bedrock-media.js';
 import type { BedrockTraits } from './bedrock-models.js';
-import { asArray, asObject, asString, saidContent, shortJson } from './json-shape.js';
+import { asArray, asObject, asString, contentOrRefusal, shortJson } from './json-shape.js';
 
 /** The conversation as Converse has it: system apart, user and assistant in turn. */
 export interface BedrockConversation {
@@ -185,7 +185,7 @@ class BedrockTurnWriter {
     if (own !== null && own.length > 0) {
       return own.flatMap((value, j) => this.#ownBlock(value, `${path}.content_blocks[${j}]`));
     }
-    const content = saidContent(message);
+    const content = contentOrRefusal(message);
     if (content === null || content === undefined) return [];
     return this.#content({ ...message, content }, path);
   }

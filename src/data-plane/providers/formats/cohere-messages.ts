@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { invalid, unsupported } from './anthropic-content.js';
-import { asArray, asObject, asString, saidContent, shortJson } from './json-shape.js';
+import { asArray, asObject, asString, contentOrRefusal, shortJson } from './json-shape.js';
 
 /** OpenAI messages → Cohere's. What cannot be expressed is refused by its path, what is left out is reported. */
 export function toCohereMessages(messages: readonly unknown[], dropped: string[]): JsonObject[] {
@@ -147,7 +147,7 @@ function assistantContent(
     });
     if (kept.some((block) => block['type'] === 'thinking')) return kept;
   }
-  const content = saidContent(message);
+  const content = contentOrRefusal(message);
   if (content === null || content === undefined) return null;
   const out = contentOf({ ...message, content }, path, false, dropped);
   return typeof out === 'string' ? out : out.map((part) => part['text']).join('');

@@ -4,7 +4,7 @@ import { invalid, toolInput, unsupported } from './anthropic-content.js';
 import { audioPart, filePart, urlPart } from './gemini-media.js';
 import type { GeminiTraits } from './gemini-models.js';
 import { googleSignature } from './google-signature.js';
-import { asArray, asObject, asString, saidContent, shortJson } from './json-shape.js';
+import { asArray, asObject, asString, contentOrRefusal, shortJson } from './json-shape.js';
 
 /** The conversation as generateContent has it: the system's word apart, user and model in turn. */
 export interface GeminiConversation {
@@ -140,7 +140,7 @@ class GeminiTurnWriter {
 
   #assistantParts(message: JsonObject, path: string): JsonObject[] {
     const blocks = asArray(message['content_blocks']);
-    const content = saidContent(message);
+    const content = contentOrRefusal(message);
     const parts =
       blocks !== null && blocks.length > 0
         ? this.#blockParts(blocks, path)

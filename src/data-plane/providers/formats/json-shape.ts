@@ -31,8 +31,8 @@ export function shortJson(value: unknown): string {
   return typeof value === 'object' && value !== null ? '{…}' : (JSON.stringify(value) ?? 'none');
 }
 
-/** What an assistant message said, a refusal included: OpenAI has that in a field of its own. */
-export function saidContent(message: JsonObject): unknown {
+/** The content of an assistant message; of one without content, its refusal, for which OpenAI has a field of its own. */
+export function contentOrRefusal(message: JsonObject): unknown {
   const { content, refusal } = message;
   const isEmpty = content === undefined || content === null || content === '';
   return isEmpty && typeof refusal === 'string' && refusal !== '' ? refusal : content;
