@@ -86,7 +86,10 @@ export function nodesOf(redis: Redis): Nodes {
   /** The scripts of stages are constants: there are a few. */
   const scripts = new Map<string, RedisScript>();
   return {
-    get: (key, withinMs) => redis.run((client) => client.get(key), withinMs),
+    async get(key, withinMs) {
+      const text: unknown = await redis.run((client) => client.get(key), withinMs);
+      return typeof text === 'string' ? text : null;
+    },
     async set(key, text, ttl, withinMs) {
       await redis.run(
         (client) => client.set(key, text, { expiration: { type: 'EX', value: ttl } }),

@@ -7,6 +7,9 @@ import type { CacheStore } from './store.js';
 /** The channel on which nodes send each other the keys of replaced answers. */
 const channel = 'cache';
 
+/** News that cannot be read are logged at most this often. Milliseconds. */
+const logMs = 10_000;
+
 /** A worker that calls an upstream, and the calls of other workers that wait for its answer. */
 interface Lead {
   worker: number;
@@ -99,12 +102,19 @@ export function serveAnswers(
   nodes: Nodes | null,
   log: Logger,
 ): SharedAnswers {
-  const notifyWorkers = (news: string): void =>
-    server.broadcast('cache-drop', JSON.parse(news) as SharedNews['cache-drop']);
+  const notifyWorkers = (news: string): void => {
+    const read = JSON.parse(news) as SharedNews['cache-drop'] | null;
+    if (typeof read?.key !== 'string' || typeof read.replacedBy !== 'string')
+      throw new TypeError('not the key of an answer');
+    server.broadcast('cache-drop', { key: read.key, replacedBy: read.replacedBy });
+  };
+  let loggedAt = Number.NEGATIVE_INFINITY;
   nodes?.subscribe(channel, (news) => {
     try {
       notifyWorkers(news);
     } catch (error) {
+      if (performance.now() - loggedAt < logMs) return;
+      loggedAt = performance.now();
       log.error({ err: error }, 'news of the cache that cannot be read');
     }
   });

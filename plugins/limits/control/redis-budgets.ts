@@ -3,6 +3,7 @@ import { resetsNode } from '../../../src/common/core/charges.js';
 import type { Nodes, SpentBudgets } from '../../../src/common/plugin-host/control.js';
 import type { Grant, LimitRefusal, WantedBudget } from '../channel.js';
 import { sharePart } from './ahead.js';
+import { answerOf } from './answers.js';
 import { type Asker, type BudgetCounters, refusalOf, type UsedBudget } from './budget-counters.js';
 import { addBudgetScript, openBudgetScript, resetBudgetScript, takeBudgetScript } from './budget-scripts.js';
 import { keyOf, returningMs } from './redis-counters.js';
@@ -246,8 +247,8 @@ export class RedisBudgets {
     const keys = wanted.map(({ counter }) => keyOf(counter));
     for (const counter of counters) counter.asking++;
     try {
-      const answer = await nodes.script<string>(takeBudgetScript, keys, [JSON.stringify(question)]);
-      return JSON.parse(answer) as Answer;
+      const text = await nodes.script(takeBudgetScript, keys, [JSON.stringify(question)]);
+      return answerOf(text, wanted.length, isGrant) as Answer;
     } finally {
       // After the answer was counted, which is done in the turn that it arrives in.
       setImmediate(() => {
@@ -323,6 +324,8 @@ export class RedisBudgets {
       exact(keep),
     ];
     const answer = await nodes.script<[string, number]>(openBudgetScript, [keyOf(counter.name)], args);
+    if (typeof answer?.[0] !== 'string')
+      throw new TypeError('Redis answered with something else than a budget');
     counter.born = answer[0];
     // Given back, used beyond what was granted, or granted without Redis meanwhile.
     if (counter.own !== written) this.changed(counter, counter.own - written);
@@ -331,6 +334,11 @@ export class RedisBudgets {
 }
 
 const nothing = (): void => {};
+
+const isGrant = (grant: unknown): boolean =>
+  Array.isArray(grant) &&
+  grant.length >= 4 &&
+  [grant[0], grant[1], grant[3]].every((amount) => Number.isFinite(Number(amount)));
 
 /** Nodes that have charged it, and this one. */
 const nodesOf = ({ byNode }: UsedBudget, node: string): number =>

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isJsonObject } from '../../../src/common/json/json.js';
 import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { Logger } from '../../../src/common/plugin-host/logger.js';
 import type { Back, Grant, LimitRefusal, Looked, Wanted } from '../channel.js';
+import { answerOf } from './answers.js';
 import type { Counters } from './counters.js';
 import { aliveScript, backScript, lookScript, nodesScript, takeScript, writeScript } from './scripts.js';
 import { slotsPerWindow } from './window.js';
@@ -28,6 +30,8 @@ const writeMs = 25;
 /** Counters that are written at the same time. */
 const writesAtOnce = 64;
 const channel = 'limits-lost';
+/** More than a deployment has. */
+const maxNodes = 10_000;
 
 type Answer =
   | {
@@ -191,7 +195,8 @@ export class RedisCounters {
       }),
     };
     const keys = wanted.map(({ counter }) => keyOf(counter));
-    return JSON.parse(await nodes.script<string>(takeScript, keys, [JSON.stringify(question)])) as Answer;
+    const text = await nodes.script(takeScript, keys, [JSON.stringify(question)]);
+    return answerOf(text, wanted.length, isGrant) as Answer;
   }
 
   #granted(
@@ -261,6 +266,7 @@ export class RedisCounters {
       const times = [this.#node, String(3 * beatMs)];
       const answer = await nodes.script<[number, number]>(nodesScript, ['limits:nodes'], times, beatWithinMs);
       const [count, isNew] = answer.map(Number) as [number, number];
+      if (!Number.isInteger(count) || count > maxNodes) throw new TypeError('not a number of nodes');
       if (isNew === 1) own.unwriteAll();
       this.#saw(count);
       for (const { name, count } of own.underWay()) {
@@ -281,6 +287,16 @@ export class RedisCounters {
     this.count = Math.max(1, ...this.#seen.map((seen) => seen.count));
   }
 }
+
+const isGrant = (grant: unknown): boolean => {
+  if (!isJsonObject(grant)) return false;
+  const { taken, extra, slot, validMs, sum, born, isWithin } = grant;
+  return (
+    [taken, extra, slot, validMs, sum].every(Number.isFinite) &&
+    typeof born === 'string' &&
+    typeof isWithin === 'boolean'
+  );
+};
 
 /** The organisation is the hash tag: a request's counters are on one server of a cluster. */
 export function keyOf(counter: string): string {

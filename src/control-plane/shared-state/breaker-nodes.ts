@@ -50,6 +50,8 @@ const claimMs = 30;
 const checkMs = 2000;
 /** What this node opened, and what Redis has not taken yet: as many as there are breakers. */
 const maxKept = 10_000;
+/** Characters of a text in a message. */
+const maxText = 8192;
 /** A field of the hash that is gone with it. */
 const generationField = 'generation';
 
@@ -249,13 +251,24 @@ function relative({ until, ...opened }: Opened): OpenedElsewhere {
 function read(text: string): BreakerMessage | null {
   try {
     const message = JSON.parse(text) as BreakerMessage;
-    if (typeof message.place.path !== 'string') return null;
-    if (message.t === 'open') return typeof message.rule.cooldownMs === 'number' ? message : null;
-    return message.t === 'probed' || message.t === 'closed' ? message : null;
+    const { organisation, workspace, config, path } = message.place;
+    if (![organisation, workspace, config, path, message.node].every(isText)) return null;
+    if (message.t !== 'open') return message.t === 'probed' || message.t === 'closed' ? message : null;
+    const { slug, provider, reason, rule, failures, requests, openedAt, until } = message;
+    const isOpening =
+      (slug === null || isText(slug)) &&
+      [provider, reason].every(isText) &&
+      [failures, requests, openedAt, until, rule.cooldownMs, rule.minimumRequests].every(Number.isFinite) &&
+      [rule.failureThreshold, rule.failureThresholdPercentage].every(isNumberOrNull) &&
+      (rule.failureStatusCodes === null || rule.failureStatusCodes.every(Number.isInteger));
+    return isOpening ? message : null;
   } catch {
     return null;
   }
 }
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= maxText;
+const isNumberOrNull = (value: unknown): boolean => value === null || Number.isFinite(value);
 
 const fieldOf = ({ organisation, workspace, config, path }: BreakerPlace): string =>
   [organisation, workspace, config, path].join('|');

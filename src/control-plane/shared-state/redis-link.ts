@@ -1,5 +1,6 @@
 import { createClient, createCluster } from 'redis';
 import type { RedisAddress, RedisHost } from '../../common/settings/redis-address.js';
+import { guardReplies } from './reply-guard.js';
 
 export interface LinkOptions {
   readonly address: RedisAddress;
@@ -7,6 +8,8 @@ export interface LinkOptions {
   readonly prefix: string;
   /** Milliseconds to open everything. */
   readonly openMs: number;
+  /** Of one answer: a longer one ends the link. */
+  readonly maxReplyBytes: number;
   /** Called once, when a connection is lost for good. */
   readonly onLost: (error: unknown) => void;
 }
@@ -50,17 +53,20 @@ export async function openLink(options: LinkOptions): Promise<RedisLink> {
   const close = (): void => {
     for (const client of opened.splice(0)) client.destroy();
   };
+  guardReplies(options.maxReplyBytes);
   let late: NodeJS.Timeout | undefined;
   try {
-    return await Promise.race([
-      open(options, opened, close),
-      new Promise<never>((_, reject) => {
-        late = setTimeout(
-          () => reject(new Error(`Redis did not accept a connection within ${options.openMs} ms`)),
-          options.openMs,
-        );
-      }),
-    ]);
+    return await new Promise<RedisLink>((resolve, reject) => {
+      const onLost = (error: unknown): void => {
+        options.onLost(error);
+        reject(error);
+      };
+      open({ ...options, onLost }, opened, close).then(resolve, reject);
+      late = setTimeout(
+        () => reject(new Error(`Redis did not accept a connection within ${options.openMs} ms`)),
+        options.openMs,
+      );
+    });
   } catch (error) {
     close();
     throw error;

@@ -4,6 +4,7 @@ import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { parseRedisUrl, type RedisAddress } from '../../common/settings/redis-address.js';
 import { RefusedStart } from '../store/files/refused-start.js';
+import { NewsQueue } from './news-queue.js';
 import { openLink, type RedisCommands, type RedisLink } from './redis-link.js';
 import { type RedisScript, runScript } from './redis-script.js';
 
@@ -11,6 +12,8 @@ export interface RedisOptions {
   readonly url: Secret;
   /** Before every key and channel: `headgate:<deployment>:`. */
   readonly prefix: string;
+  /** Of one answer: a longer one ends the connection. 8 MiB unless given. */
+  readonly maxReplyBytes?: number;
   readonly log: Logger;
 }
 
@@ -41,8 +44,10 @@ export class Redis {
   readonly #address: RedisAddress;
   readonly #log: Logger;
   readonly #prefix: string;
+  readonly #maxReplyBytes: number;
   readonly #channels = new Map<string, ((text: string) => void)[]>();
   readonly #onUp: (() => void)[] = [];
+  readonly #news = new NewsQueue();
   /** Fails the commands that wait for an answer. */
   readonly #waiting = new Set<(error: Error) => void>();
   #link: RedisLink | null = null;
@@ -56,7 +61,7 @@ export class Redis {
   #warned = false;
   #tries = 0;
 
-  constructor({ url, prefix, log }: RedisOptions) {
+  constructor({ url, prefix, maxReplyBytes = 8 * 1024 * 1024, log }: RedisOptions) {
     try {
       this.#address = parseRedisUrl(url.reveal());
     } catch (error) {
@@ -64,6 +69,7 @@ export class Redis {
     }
     this.#log = log;
     this.#prefix = prefix;
+    this.#maxReplyBytes = maxReplyBytes;
     void this.#open();
   }
 
@@ -152,8 +158,11 @@ export class Redis {
   }
 
   #listen(link: RedisLink, channel: string): Promise<void> {
-    return link.subscribe(channel, (text) => {
+    const hear = (text: string): void => {
       for (const listener of this.#channels.get(channel) ?? []) listener(text);
+    };
+    return link.subscribe(channel, (text) => {
+      if (!this.#news.add(hear, text)) this.#lost(link, new Error('Redis sent too many messages at once'));
     });
   }
 
@@ -165,7 +174,8 @@ export class Redis {
       if (link !== null) this.#lost(link, error);
     };
     try {
-      link = await openLink({ address: this.#address, prefix: this.#prefix, openMs, onLost });
+      const [address, prefix, maxReplyBytes] = [this.#address, this.#prefix, this.#maxReplyBytes];
+      link = await openLink({ address, prefix, maxReplyBytes, openMs, onLost });
       // One that is added meanwhile comes last.
       for (const channel of this.#channels.keys()) await this.#listen(link, channel);
       if (lost !== null) throw lost;
@@ -178,7 +188,6 @@ export class Redis {
       return;
     }
     this.#link = link;
-    this.#tries = 0;
     this.#probeSince = null;
     this.#isUp();
     this.#after(probeMs, () => this.#probe(link));
@@ -209,6 +218,8 @@ export class Redis {
       () => {
         if (this.#link !== link) return;
         this.#probeSince = null;
+        // Not before: one that answers and then breaks is not tried again at once.
+        this.#tries = 0;
         const took = performance.now() - now;
         if (took <= commandMs && now - this.#lateAt >= lateMs) this.#isUp();
         else if (took > slowMs) this.#isDown(new Error(`Redis did not answer within ${slowMs} ms`));

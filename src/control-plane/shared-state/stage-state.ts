@@ -35,14 +35,21 @@ export function serveStageState(server: SharedServer, redis: Redis | null): void
     const { amount, ms } = asked;
     const key = keyOf(asked);
     return inRedis(
-      (shared) => shared.script<number>(addScript, [`state:${key}`], [String(amount), String(ms)]),
+      async (shared) => {
+        const sum = await shared.script(addScript, [`state:${key}`], [String(amount), String(ms)]);
+        if (!Number.isFinite(sum)) throw new TypeError('not a sum');
+        return sum as number;
+      },
       () => own.add(key, amount, ms),
     );
   });
   server.answer('state-get', (asked) => {
     const key = keyOf(asked);
     return inRedis(
-      (shared) => shared.run((commands) => commands.get(`state:${key}`)),
+      async (shared) => {
+        const text: unknown = await shared.run((commands) => commands.get(`state:${key}`));
+        return typeof text === 'string' && text.length <= maxValueLength ? text : null;
+      },
       () => own.get(key),
     );
   });
