@@ -100,6 +100,7 @@ describe('connections that read from SQLite', () => {
       ...quiet,
       pool: { min: 0, max: 1 },
     });
+    const timers = pool.client.pool as { interval: unknown; pendingRetryTimers: unknown };
     const readers = new Readers(pool, 1);
     const failed = ['one', 'waits'].map(async () => {
       const error = await readers.sql.raw('SELECT 1').catch((thrown: Error) => thrown);
@@ -108,8 +109,7 @@ describe('connections that read from SQLite', () => {
     await new Promise((next) => setImmediate(next));
     await readers.close();
     await Promise.all(failed);
-    const { interval, pendingRetryTimers } = pool.client.pool as Record<string, unknown>;
-    expect(interval, 'a timer of the pool').to.equal(null);
-    expect(pendingRetryTimers).to.deep.equal([]);
+    expect(timers.interval, 'a timer of the pool').to.equal(null);
+    expect(timers.pendingRetryTimers).to.deep.equal([]);
   });
 });

@@ -1,3 +1,4 @@
+import { boundAnswers } from './bounded-s3.js';
 import type { ExportDestination, ExportWriter } from './destination.js';
 
 /** S3 takes parts of 5 MiB and more, 10,000 of them. */
@@ -9,7 +10,8 @@ export async function s3Destination(url: string, endpoint: string | null): Promi
   const s3 = await import('@aws-sdk/client-s3');
   const { host: bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
-  const client = new s3.S3Client({ ...(endpoint !== null && { endpoint, forcePathStyle: true }) });
+  const options = { ...(endpoint !== null && { endpoint, forcePathStyle: true }) };
+  const client = boundAnswers(new s3.S3Client(options));
   const place = (name: string) => ({ Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` });
   const timed = () => ({ abortSignal: AbortSignal.timeout(callMs) });
 

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { withDeadline } from '../../../common/threads/deadline.js';
+import { boundAnswers } from '../../exports/bounded-s3.js';
 import { linesOf } from './lines.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
@@ -23,10 +24,8 @@ export async function s3Sink(
   const { batch_rows: batchRows = usualRows, batch_ms: batchMs = usualMs } = settings;
   const { host: bucket, pathname } = new URL(settings.url);
   const prefix = pathname.replace(/^\/|\/$/g, '');
-  const client = new S3Client({
-    ...(endpoint !== null && { endpoint, forcePathStyle: true }),
-    maxAttempts: 1,
-  });
+  const options = { ...(endpoint !== null && { endpoint, forcePathStyle: true }), maxAttempts: 1 };
+  const client = boundAnswers(new S3Client(options));
   return {
     ...{ name, wantsBodies: settings.bodies ?? false, batchRows, batchMs },
     async send({ id, rows }, signal) {

@@ -1,0 +1,41 @@
+import { Readable, Transform } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+
+/** Of an answer that is read as a whole. A list of a thousand uploads has half of it. Bytes. */
+const maxAnswer = 1024 * 1024;
+const maxError = 64 * 1024;
+
+/**
+ * Lets the client read so much of an answer's body at most; without, it reads the body of an error for as long as one
+ * comes. What an object has is passed on as it comes, and is not bounded.
+ */
+export function boundAnswers(client: S3Client): S3Client {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as { statusCode: number; body?: unknown };
+        const isError = response.statusCode >= 300;
+        if (response.body instanceof Readable && (isError || commandName !== 'GetObjectCommand'))
+          response.body = bounded(response.body, isError ? maxError : maxAnswer);
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+  );
+  return client;
+}
+
+/** Ends with an error after so many bytes, and with it the connection. */
+function bounded(body: Readable, most: number): Readable {
+  let bytes = 0;
+  const counted = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      bytes += piece.length;
+      if (bytes > most) done(new Error('the answer is too long'));
+      else done(null, piece);
+    },
+  });
+  counted.on('close', () => body.destroy());
+  body.on('error', (error) => counted.destroy(error));
+  return body.pipe(counted);
+}
