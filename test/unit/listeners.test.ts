@@ -255,24 +255,25 @@ describe('listeners of the control process', () => {
       expect(session.closed).to.equal(false);
     });
 
-    it('closes a connection that begins streams only to reset them, and serves others', async () => {
-      await start(60_000, 8);
-      const session = sessionOf();
-      await once(session, 'remoteSettings');
-      for (let i = 0; i < 1000; i++) {
-        const stream = session.request({
-          ':method': 'POST',
-          ':path': '/grpc.health.v1.Health/Check',
-          'content-type': 'application/grpc',
-        });
-        stream.on('error', () => {});
-        stream.close();
-      }
-      await once(session, 'close');
-      const client = clientOf();
-      expect(await isServing(client)).to.equal(true);
-      client.close();
-    });
+    for (const path of ['/grpc.health.v1.Health/Check', '/no.such.Service/Method'])
+      it(`closes a connection that begins streams of ${path} only to reset them, and serves others`, async () => {
+        await start(60_000, 8);
+        const session = sessionOf();
+        await once(session, 'remoteSettings');
+        for (let i = 0; i < 1000; i++) {
+          const stream = session.request({
+            ':method': 'POST',
+            ':path': path,
+            'content-type': 'application/grpc',
+          });
+          stream.on('error', () => {});
+          stream.close();
+        }
+        await once(session, 'close');
+        const client = clientOf();
+        expect(await isServing(client)).to.equal(true);
+        client.close();
+      });
 
     it('at its limit closes silent connections, then idle ones and endless health streams, for new ones', async () => {
       await start(60_000, 8);

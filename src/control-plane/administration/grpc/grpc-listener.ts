@@ -13,6 +13,7 @@ import type { Logger } from '../../../common/plugin-host/plugin.js';
 import { HeldBytes, type HeldBytesOptions, type Holder } from './held-bytes.js';
 import { type CallOnWire, HeldCall } from './held-call.js';
 import { MessageDecoder } from './message-decoder.js';
+import { beginInTurns } from './stream-turns.js';
 
 /** Needs no key and never ends. */
 const healthWatch = '/grpc.health.v1.Health/Watch';
@@ -53,6 +54,8 @@ export class GrpcListener {
   readonly #held: HeldBytes;
   /** Streams of each connection that have begun in this turn. */
   readonly #begun = new Map<Http2Session, number>();
+  /** Connections that are to be closed. */
+  readonly #ending: Http2Session[] = [];
   readonly #tcp = createServer({ noDelay: true });
 
   constructor(readonly options: GrpcListenerOptions) {
@@ -70,7 +73,6 @@ export class GrpcListener {
   #hold(wire: CallOnWire, requestStream: boolean): Holder {
     const { stream } = wire;
     const held = this.#held;
-    if (stream.session !== undefined) this.#began(stream.session);
     const holder = held.begin(() => {
       decoder.drop();
       // Not while Node reads the connection. Where nothing can be sent, closing alone does not end it.
@@ -95,8 +97,15 @@ export class GrpcListener {
     if (this.#begun.size === 0) setImmediate(() => this.#begun.clear());
     const count = (this.#begun.get(session) ?? 0) + 1;
     this.#begun.set(session, count);
+    if (count !== mostInTurn + 1) return;
     // Not while Node reads it.
-    if (count === mostInTurn + 1) setImmediate(() => session.destroy());
+    if (this.#ending.push(session) === 1) setImmediate(() => this.#endOne());
+  }
+
+  /** One in a turn: its streams, of which there may be a thousand, end with it. */
+  #endOne(): void {
+    this.#ending.shift()?.destroy();
+    if (this.#ending.length > 0) setImmediate(() => this.#endOne());
   }
 
   /**
@@ -167,6 +176,9 @@ export class GrpcListener {
   listen(server: Server, credentials: ServerCredentials): Promise<number> {
     const { host, port, log } = this.options;
     const injector = server.createConnectionInjector(credentials);
+    beginInTurns(server, ({ session }) => {
+      if (session !== undefined) this.#began(session);
+    });
     const tcp = this.#tcp;
     tcp.on('connection', (socket) => {
       socket.on('error', () => socket.destroy());
