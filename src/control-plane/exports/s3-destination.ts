@@ -1,4 +1,4 @@
-import { boundAnswers } from './bounded-s3.js';
+import { boundAnswers } from '../../common/http/bounded-s3.js';
 import type { ExportDestination, ExportWriter } from './destination.js';
 
 /** S3 takes parts of 5 MiB and more, 10,000 of them. */

@@ -155,8 +155,8 @@ const guards = new WeakMap<object, ReplyGuard>();
 let most = 0;
 
 /**
- * Lets a guard look at all that Redis sends to this process. The client has no place for it, and gives its sockets to
- * nobody: its decoder is where the bytes of every connection pass, with and without TLS. `maxBytes`: of one answer.
+ * Lets a guard look at all that Redis sends to this process. The client has no place for it, and does not give out its
+ * sockets: the bytes of every connection, with and without TLS, pass its decoder. `maxBytes`: of one answer.
  */
 export function guardReplies(maxBytes: number): void {
   const isFirst = most === 0;

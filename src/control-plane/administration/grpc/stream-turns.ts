@@ -50,7 +50,7 @@ export class StreamTurns {
 
 /**
  * Lets `server` begin the streams of its newest listener in turns. `began`: called with each stream at once, also of methods
- * that there are not. The library gives its listener to nobody, so this reads a field of its own.
+ * that there are not. The library does not give out its listener: this reads an internal field.
  */
 export function beginInTurns(server: Server, began: (stream: ServerHttp2Stream) => void): void {
   const { http2Servers } = server as unknown as { http2Servers: ReadonlyMap<Http2Server, unknown> };

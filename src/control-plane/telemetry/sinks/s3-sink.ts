@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { boundAnswers } from '../../../common/http/bounded-s3.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { withDeadline } from '../../../common/threads/deadline.js';
-import { boundAnswers } from '../../exports/bounded-s3.js';
 import { linesOf } from './lines.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
