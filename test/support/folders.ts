@@ -261,7 +261,7 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/control-plane/exports',
     holds: 'exports of logs: the rows of a workspace as a file, in a folder or in S3',
-    imports: ['src/common/ledger', 'src/common/plugin-host', 'src/control-plane/store'],
+    imports: ['src/common/http', 'src/common/ledger', 'src/common/plugin-host', 'src/control-plane/store'],
   },
   {
     path: 'src/control-plane/secret-references',

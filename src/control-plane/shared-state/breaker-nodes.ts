@@ -258,9 +258,9 @@ function read(text: string): BreakerMessage | null {
     const isOpening =
       (slug === null || isText(slug)) &&
       [provider, reason].every(isText) &&
-      [failures, requests, openedAt, until, rule.cooldownMs, rule.minimumRequests].every(Number.isFinite) &&
-      [rule.failureThreshold, rule.failureThresholdPercentage].every(isNumberOrNull) &&
-      (rule.failureStatusCodes === null || rule.failureStatusCodes.every(Number.isInteger));
+      [failures, requests, openedAt, until, rule.cooldownMs].every(Number.isFinite) &&
+      [rule.failureThreshold, rule.failureThresholdPercentage, rule.minimumRequests].every(isNumberOrNone) &&
+      (rule.failureStatusCodes ?? []).every(Number.isInteger);
     return isOpening ? message : null;
   } catch {
     return null;
@@ -268,7 +268,8 @@ function read(text: string): BreakerMessage | null {
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= maxText;
-const isNumberOrNull = (value: unknown): boolean => value === null || Number.isFinite(value);
+/** A version that shares the server may not have it. */
+const isNumberOrNone = (value: unknown): boolean => value == null || Number.isFinite(value);
 
 const fieldOf = ({ organisation, workspace, config, path }: BreakerPlace): string =>
   [organisation, workspace, config, path].join('|');
