@@ -314,6 +314,7 @@ export const folders: readonly Folder[] = [
     holds: 'what of requests goes to other systems: metrics, spans, log sinks',
     imports: [
       'src/common/core',
+      'src/common/http',
       'src/common/threads',
       'src/common/text',
       'src/common/vocabulary',
