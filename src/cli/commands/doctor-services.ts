@@ -11,6 +11,8 @@ export interface ServiceState {
 
 /** Milliseconds. */
 const redisMs = 2000;
+/** Of an answer to a probe: a few words. */
+const maxReplyBytes = 64 * 1024;
 
 /** Asks PostgreSQL and Redis, where the settings name them. Nothing is made or changed there. */
 export async function examineServices(
@@ -62,7 +64,7 @@ async function redis(url: Secret): Promise<ServiceState> {
   const { openLink } = await import('../../control-plane/shared-state/redis-link.js');
   try {
     const address = parseRedisUrl(url.reveal());
-    const link = await openLink({ address, prefix: 'headgate:doctor:', openMs: redisMs, onLost: () => {} });
+    const link = await openLink({ address, prefix: 'headgate:doctor:', openMs: redisMs, maxReplyBytes, onLost: () => {} });
     await link.probe().finally(() => link.close());
     return { check, ok: true, text: 'answers, and takes writes' };
   } catch (error) {
