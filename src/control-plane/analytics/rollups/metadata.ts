@@ -20,36 +20,52 @@ const longestMetadata = 4096;
 const sameWorkspace = (one: string, other: string): string =>
   `${one}.org = ${other}.org AND ${one}.workspace IS NOT DISTINCT FROM ${other}.workspace`;
 
+type Pairs = Pick<AnalyticsDatabase, 'metadataPairs'>;
+
+const pairsOf = (database: Pairs, requests: string, condition: string): string =>
+  `(SELECT * FROM ${database.metadataPairs(`(SELECT * FROM ${requests} WHERE ${condition}) AS requests`)}
+    WHERE metadata_value IS NOT NULL) AS requests`;
+
+/** Inserts the names that have cells. `pairs`: a subquery of metadata. */
+const namesOf = (day: number, pairs: string): string => {
+  const name = `CASE WHEN place <= ${mostNames} THEN metadata_name END`;
+  return `INSERT INTO day_names SELECT ${day}, org, workspace, ${name},
+      bool_and(place <= ${mostNames} AND number <= ${mostValues} AND cells <= ${mostCells})
+    FROM (SELECT *, sum(CASE WHEN number <= ${mostValues} THEN number ELSE 0 END)
+        OVER (PARTITION BY org, workspace ORDER BY place) AS cells
+      FROM (SELECT *, row_number() OVER (PARTITION BY org, workspace ORDER BY requests DESC, metadata_name) AS place
+        FROM (SELECT org, workspace, metadata_name, sum(requests) AS requests, count(*) AS number
+          FROM (SELECT org, workspace, metadata_name, metadata_value, count(*) AS requests
+            FROM ${pairs} GROUP BY 1, 2, 3, 4) AS counted GROUP BY 1, 2, 3) AS named) AS placed) AS bounded
+    GROUP BY 2, 3, 4`;
+};
+
+/** Inserts the cells of the names that have them. */
+const cellsOf = (day: number, pairs: string): string =>
+  `INSERT INTO ${valuesTable} (day, org, workspace, rolled_by, "key", ${cellColumns})
+    SELECT ${day}, org, workspace, metadata_name, metadata_value, ${cellSums}
+    FROM (SELECT requests.* FROM ${pairs} JOIN day_names AS kept ON kept.day = ${day} AND ${sameWorkspace('kept', 'requests')}
+      AND kept.name = requests.metadata_name AND kept.is_whole) AS requests
+    GROUP BY 2, 3, 4, 5`;
+
 /** Statements that insert the cells of a day. `requests`: a subquery of its requests. */
-export function rollUpValues(
-  day: number,
-  database: Pick<AnalyticsDatabase, 'metadataPairs'>,
-  requests: string,
-): readonly string[] {
-  const pairsOf = (condition: string): string =>
-    `(SELECT * FROM ${database.metadataPairs(`(SELECT * FROM ${requests} WHERE ${condition}) AS requests`)}
-      WHERE metadata_value IS NOT NULL) AS requests`;
+export function rollUpValues(day: number, database: Pairs, requests: string): readonly string[] {
   // The previous statement has inserted the workspaces whose metadata is too long.
   const short = `NOT EXISTS (SELECT 1 FROM day_names AS lost WHERE lost.day = ${day} AND ${sameWorkspace('lost', 'requests')})`;
-  const name = `CASE WHEN place <= ${mostNames} THEN metadata_name END`;
   return [
     `INSERT INTO day_names SELECT DISTINCT ${day}, org, workspace, NULL, false FROM ${requests}
       WHERE length(CAST(metadata AS VARCHAR)) > ${longestMetadata}`,
-    `INSERT INTO day_names SELECT ${day}, org, workspace, ${name},
-        bool_and(place <= ${mostNames} AND number <= ${mostValues} AND cells <= ${mostCells})
-      FROM (SELECT *, sum(CASE WHEN number <= ${mostValues} THEN number ELSE 0 END)
-          OVER (PARTITION BY org, workspace ORDER BY place) AS cells
-        FROM (SELECT *, row_number() OVER (PARTITION BY org, workspace ORDER BY requests DESC, metadata_name) AS place
-          FROM (SELECT org, workspace, metadata_name, sum(requests) AS requests, count(*) AS number
-            FROM (SELECT org, workspace, metadata_name, metadata_value, count(*) AS requests
-              FROM ${pairsOf(short)} GROUP BY 1, 2, 3, 4) AS counted GROUP BY 1, 2, 3) AS named) AS placed) AS bounded
-      GROUP BY 2, 3, 4`,
-    `INSERT INTO ${valuesTable} (day, org, workspace, rolled_by, "key", ${cellColumns})
-      SELECT ${day}, org, workspace, metadata_name, metadata_value, ${cellSums}
-      FROM (SELECT requests.* FROM ${pairsOf('true')} JOIN day_names AS kept ON kept.day = ${day} AND ${sameWorkspace('kept', 'requests')}
-        AND kept.name = requests.metadata_name AND kept.is_whole) AS requests
-      GROUP BY 2, 3, 4, 5`,
+    namesOf(day, pairsOf(database, requests, short)),
+    cellsOf(day, pairsOf(database, requests, 'true')),
   ];
+}
+
+/** Statements that add cells of more requests of a day to those that it has. A new name has all of its values in them. */
+export function addValues(day: number, database: Pairs, requests: string): readonly string[] {
+  const pairs = pairsOf(database, requests, 'true');
+  const unnamed = `(SELECT * FROM ${pairs} WHERE NOT EXISTS (SELECT 1 FROM day_names AS found WHERE found.day = ${day}
+    AND ${sameWorkspace('found', 'requests')} AND (found.name IS NULL OR found.name = requests.metadata_name))) AS requests`;
+  return [namesOf(day, unnamed), cellsOf(day, pairs)];
 }
 
 /** The days whose cells have all values of a name, in the visible workspaces. */

@@ -1,8 +1,9 @@
 import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
+import { keptCells } from './kept-cells.js';
 import { again, type InConnection, rollupsLock, transaction, type WorkConnection } from './postgres-work.js';
-import { clearDay, rollUpDay } from './roll-up.js';
+import { addToDay, clearDay, rollUpDay } from './roll-up.js';
 import { daysToMake, feedbackIndex, haveMovesBeenLookedFor, lookForMoves } from './valid-days.js';
 import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
@@ -92,10 +93,6 @@ export async function prepareRollups(connection: WorkConnection): Promise<void> 
   });
 }
 
-/** Condition on `day_sums AS rolled`: requests of the day may have been deleted when their time was over. */
-const isDeletedFrom = (day: number): string => `EXISTS (SELECT 1 FROM kept_from WHERE kept_from.day > ${day}
-  AND (kept_from.org = '' OR kept_from.org = rolled.org AND kept_from.workspace = rolled.workspace))`;
-
 /**
  * In one transaction. Fails if another node rolls up the same day at the same time; that node's result is kept. `isRebuilt`: the
  * cells may be wrong.
@@ -103,23 +100,10 @@ const isDeletedFrom = (day: number): string => `EXISTS (SELECT 1 FROM kept_from 
 export async function rollUpOne(connection: WorkConnection, day: number, isRebuilt = false): Promise<void> {
   const from = day * dayMs;
   await transaction(connection, 'REPEATABLE READ', async () => {
+    const { isKept, isLate } = await keptCells(connection, day, isRebuilt);
     await connection.query(`INSERT INTO rolled_days (day, snapshot, at, values_snapshot)
       VALUES (${day}, pg_current_snapshot(), ${Date.now()}, pg_current_snapshot()) ON CONFLICT (day) DO UPDATE
       SET snapshot = excluded.snapshot, at = excluded.at, values_snapshot = excluded.values_snapshot`);
-    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
-    // In a rebuild, cells may also count more requests than there ever were: they stay only if some were deleted. Earlier versions did
-    // not note that, but the oldest requests go first: then the first one is missing.
-    await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
-      SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
-          SELECT org, workspace, count(*) AS requests, min("at") AS first_seen FROM exchanges
-          WHERE "at" >= ${from} AND "at" < ${from + dayMs} GROUP BY 1, 2) AS found
-        ON found.org = rolled.org AND found.workspace IS NOT DISTINCT FROM rolled.workspace
-      WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests
-        ${isRebuilt ? `AND (coalesce(found.first_seen > rolled.first_seen, true) OR ${isDeletedFrom(day)})` : ''}`);
-    const isKept = (
-      table: string,
-    ): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
-      AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
     for (const statement of clearDay(day, (table) => `NOT ${isKept(table)}`))
       await connection.query(statement);
     // These cells may be from an earlier version, which creates none for values.
@@ -133,5 +117,7 @@ export async function rollUpOne(connection: WorkConnection, day: number, isRebui
     };
     for (const statement of rollUpDay(day, source, `NOT ${isKept('requests')}`))
       await connection.query(statement);
+    if (isLate === null) return;
+    for (const statement of addToDay(day, source, isLate)) await connection.query(statement);
   });
 }

@@ -11,7 +11,7 @@ import {
   rollupTables,
   sumsTable,
 } from './cells.js';
-import { rollUpValues } from './metadata.js';
+import { addValues, rollUpValues } from './metadata.js';
 
 /** What is grouped in one pass over the requests, by their columns. */
 const { workspace: _, ...columns } = groupColumns;
@@ -29,14 +29,25 @@ const groupingSets = (more = ''): string => {
 
 const into = (columns: string): string => `(day, org, workspace, rolled_by, "key", ${columns})`;
 
-/** Statements that put the cells of a day in, made of its requests. `condition`: more that has to hold of the requests. */
-export function rollUpDay(
-  day: number,
-  database: Pick<AnalyticsDatabase, 'source' | 'scored' | 'metadataPairs'>,
-  condition = 'true',
-): readonly string[] {
-  const requests = `(SELECT * FROM ${database.source()} AS requests
+type Source = Pick<AnalyticsDatabase, 'source' | 'scored' | 'metadataPairs'>;
+
+const requestsOf = (day: number, database: Source, condition: string): string =>
+  `(SELECT * FROM ${database.source()} AS requests
     WHERE "at" >= ${day * dayMs} AND "at" < ${(day + 1) * dayMs} AND ${condition}) AS requests`;
+
+/** Statements that put the cells of a day in, made of its requests. `condition`: more that has to hold of the requests. */
+export function rollUpDay(day: number, database: Source, condition = 'true'): readonly string[] {
+  const requests = requestsOf(day, database, condition);
+  return [...rollUpSums(day, database, requests), ...rollUpValues(day, database, requests)];
+}
+
+/** Statements that add cells of some more requests of a day to those that are there: cells are added up when they are read. */
+export function addToDay(day: number, database: Source, condition: string): readonly string[] {
+  const requests = requestsOf(day, database, condition);
+  return [...rollUpSums(day, database, requests), ...addValues(day, database, requests)];
+}
+
+function rollUpSums(day: number, database: Source, requests: string): readonly string[] {
   const durations = Object.entries(durationsOf).map(
     ([measure, us]) => `INSERT INTO day_durations ${into(durationColumns)}
       SELECT ${day}, org, workspace, ${name}, ${key}, '${measure}', bin, count(*), sum(us)
@@ -54,7 +65,6 @@ export function rollUpDay(
         GROUP BY 2, 3, 5`;
     }),
     ...durations,
-    ...rollUpValues(day, database, requests),
   ];
 }
 

@@ -53,7 +53,7 @@ export function rollUpWeek(first: number): readonly string[] {
     `INSERT INTO week_durations (day, ${cell}, ${durationColumns})
       SELECT ${first}, ${cell}, measure, bin, sum(n), sum(us) FROM ${durationsTable} WHERE ${days} AND measure = '${weekMeasure}'
       GROUP BY 2, 3, 4, 5, 6, 7 ORDER BY 2, 3, 4, 6, 5, 7`,
-    `INSERT INTO ${userCounts} SELECT day, org, workspace, count(*), sum(of_users) FROM day_users WHERE ${days} GROUP BY 1, 2, 3`,
+    `INSERT INTO ${userCounts} SELECT day, org, workspace, count(DISTINCT "key"), sum(of_users) FROM day_users WHERE ${days} GROUP BY 1, 2, 3`,
     `INSERT INTO rolled_weeks SELECT ${first}, ${snapshots} FROM rolled_days WHERE ${days}
       ON CONFLICT (day) DO UPDATE SET snapshots = excluded.snapshots`,
   ];
