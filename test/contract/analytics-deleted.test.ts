@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { allLogs, type LogFilters } from '../../src/common/ledger/log-filters.js';
-import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { dayMs } from '../../src/control-plane/analytics/buckets.js';
 import type { AnalyticsQuestion } from '../../src/control-plane/analytics/question.js';

@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
 import { type LogRetention, retentionAt } from '../../src/common/ledger/logs/retention.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { bodyRecord } from '../../src/control-plane/ingestion/body-appender.js';
 import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
-import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
+import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { settlementOf } from '../fault/journal-records.js';
 import { forEachStore } from '../support/stores.js';
@@ -34,6 +35,11 @@ const bodiesOf = ({ id, at, workspace }: LedgerRow) => ({
   request: `asked ${id}`,
   response: 'answered',
   cut: false,
+});
+
+const feedback = (id: string, trace: string, daysAgo = 0, of = org): TraceFeedback => ({
+  ...{ id, org: of, workspace: 'w1', trace, key: null, guardrail: null, value: 5, weight: 1, metadata: {} },
+  ...{ createdAt: Date.now() - daysAgo * day, updatedAt: Date.now(), rowId: null, rowAt: null },
 });
 
 const nothing: LogRetention = { rowsBefore: null, bodiesBefore: null, workspaces: [] };
@@ -77,21 +83,6 @@ describe('how long logs are kept', () => {
         row('foreign', 12, 'w9', 'org-b'),
         row('now', 0, 'w9', 'org-b'),
       ]);
-      const feedback = (id: string, trace: string) => ({
-        id,
-        org,
-        workspace: 'w1',
-        trace,
-        key: null,
-        guardrail: null,
-        value: 5,
-        weight: 1,
-        metadata: {},
-        createdAt: Date.now(),
-        updatedAt: Date.now(),
-        rowId: null,
-        rowAt: null,
-      });
       const traceOf = async (id: string) => (await ledger.get(org, id))!.trace;
       const [oldTrace, newTrace] = [await traceOf('old'), await traceOf('new')];
       await ledger.feedbacks.add([feedback('f-old', oldTrace), feedback('f-new', newTrace)]);
@@ -101,6 +92,40 @@ describe('how long logs are kept', () => {
       expect(await ledger.feedbacks.ofTrace(org, 'w1', newTrace)).to.have.length(1);
       if (oldTrace !== newTrace)
         expect(await ledger.feedbacks.ofTrace(org, 'w1', oldTrace)).to.deep.equal([]);
+    });
+
+    const feedbackIds = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const some of ledger.feedbacks.all()) found.push(...some.map(({ id }) => id));
+      return found;
+    };
+
+    it('ends for feedback that counts at no request, also where an organisation has none', async () => {
+      await ledger.addRows([row('now', 0)]);
+      await ledger.feedbacks.add([
+        feedback('a-new', 'never', 3),
+        feedback('b-old', 'never', 12),
+        feedback('c-old', 'never', 12, 'org-without-requests'),
+        feedback('d-new', 'never', 3, 'org-without-requests'),
+      ]);
+      await ledger.expire({ ...nothing, rowsBefore: Date.now() - 10 * day });
+      expect(await feedbackIds()).to.deep.equal(['a-new', 'd-new']);
+      const own = { org, workspace: 'w1', rowsBefore: Date.now() - 2 * day, bodiesBefore: null };
+      await ledger.expire({ ...nothing, workspaces: [own] });
+      expect(await feedbackIds()).to.deep.equal(['d-new']);
+    });
+
+    it('leaves late feedback on a deleted request without effect', async () => {
+      await ledger.addRows([row('old', 12), row('now', 0)]);
+      const { trace } = (await ledger.get(org, 'old'))!;
+      const own = { ...nothing, rowsBefore: Date.now() - 10 * day };
+      await ledger.expire(own);
+      await ledger.feedbacks.add([feedback('late', trace)]);
+      await ledger.feedbacks.placeMissed(Date.now());
+      const [late] = await ledger.feedbacks.ofTrace(org, 'w1', trace);
+      expect(late).to.include({ id: 'late', rowId: null, rowAt: null });
+      await ledger.expire(own);
+      expect(await feedbackIds()).to.deep.equal(['late']);
     });
 
     it('may be shorter for one workspace, again and again', async () => {
@@ -126,7 +151,21 @@ describe('how long logs are kept', () => {
       if (dialect !== 'sqlite') expect((await ledger.bodies(org, 'now'))?.request).to.equal('asked now');
     });
 
-    if (dialect !== 'sqlite') return;
+    if (dialect !== 'sqlite') {
+      it('ends for feedback together with the days of the ledger', async () => {
+        await ledger.addRows([row('old', 12), row('new', 3)]);
+        const traceOf = async (id: string) => (await ledger.get(org, id))!.trace;
+        await ledger.feedbacks.add([
+          feedback('a-old', await traceOf('old')),
+          feedback('b-new', await traceOf('new')),
+          feedback('c-unplaced', 'never', 12),
+          feedback('d-unplaced', 'never', 3),
+        ]);
+        await (ledger as PostgresLedger).dropPartitions(Date.now(), 10, Number.POSITIVE_INFINITY);
+        expect(await feedbackIds()).to.deep.equal(['b-new', 'd-unplaced']);
+      });
+      return;
+    }
 
     it('frees the disk, while other work of the ledger goes on', async () => {
       await ledger.addRows(Array.from({ length: 8000 }, (_, i) => row(`old-${i}`, 9)));

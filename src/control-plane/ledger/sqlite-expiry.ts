@@ -33,13 +33,11 @@ export class SqliteExpiry {
     return deleted;
   }
 
-  /** One look into the index for each. */
+  /** Those with requests or feedback: one look into the index for each. */
   #organisations(): Promise<string[]> {
     return this.inTurn(async (writer) => {
       const rows = await writer.all<{ org: string }>(
-        `WITH RECURSIVE found(org) AS (SELECT min(org) FROM exchanges
-          UNION ALL SELECT (SELECT min(org) FROM exchanges WHERE org > found.org) FROM found WHERE found.org IS NOT NULL)
-          SELECT org FROM found WHERE org IS NOT NULL`,
+        ['exchanges', 'feedbacks'].map(organisationsOf).join(' UNION '),
       );
       return rows.map(({ org }) => org);
     });
@@ -65,6 +63,11 @@ export class SqliteExpiry {
     await this.#slices(
       `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks
         WHERE org = ?1 AND row_at < ?2 AND row_at >= ?3 AND workspace = ?4 LIMIT ${sliceRows})`,
+      parameters,
+    );
+    await this.#slices(
+      `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks WHERE row_id IS NULL
+        AND org = ?1 AND created_at < ?2 AND created_at >= ?3 AND workspace = ?4 LIMIT ${sliceRows})`,
       parameters,
     );
     const deleted = await this.#slices(
@@ -98,6 +101,12 @@ export class SqliteExpiry {
     }
   }
 }
+
+/** Of a table with an index that begins with organisations. */
+const organisationsOf = (table: string): string => `SELECT org FROM (
+  WITH RECURSIVE found(org) AS (SELECT min(org) FROM ${table}
+    UNION ALL SELECT (SELECT min(org) FROM ${table} WHERE org > found.org) FROM found WHERE found.org IS NOT NULL)
+  SELECT org FROM found WHERE org IS NOT NULL)`;
 
 /** The newest row stays: the numbers of later ones go on from it. */
 const rowsOf = (condition: string): string => `DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges

@@ -318,7 +318,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
         bodiesBytes: Number.POSITIVE_INFINITY,
         today: dayOf(Date.now()),
       });
-      return this.#expiry.expire(client, rowsBefore, workspaces);
+      return this.#expiry.expire(client, workspaces);
     });
   }
 

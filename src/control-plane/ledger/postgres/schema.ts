@@ -6,6 +6,7 @@ import { createFeedbacks } from '../feedback/tables.js';
 import { within } from './connections.js';
 import { createDayNotes, forgetDays, hasDayNotes, noteDeletion } from './day-notes.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
+import { deleteFeedback } from './slices.js';
 
 /** The oldest version of the ledger's fields whose program may use these tables. */
 const compatibleFrom = 4;
@@ -251,7 +252,11 @@ type Dropped = (typeof dropped)[number];
 /** Drops what has passed its time. `client`: of a connection whose statements may take long. */
 export async function dropDays(client: Client, retention: Retention): Promise<DroppedPartitions> {
   const names: string[] = [];
-  if (retention.rowsBefore !== null) await noteDeletion(client, retention.rowsBefore);
+  const { rowsBefore } = retention;
+  if (rowsBefore !== null) {
+    await noteDeletion(client, rowsBefore);
+    await deleteFeedback(client, [0, dayStart(rowsBefore)]);
+  }
   for (const table of dropped) {
     const { rows } = await client.query<DayTable>(
       `SELECT c.relname AS name, pg_total_relation_size(c.oid)::text AS bytes, i.inhrelid IS NOT NULL AS "isAttached",
@@ -268,7 +273,7 @@ export async function dropDays(client: Client, retention: Retention): Promise<Dr
       names.push(name);
     }
   }
-  if (retention.rowsBefore !== null) await forgetDays(client, retention.rowsBefore);
+  if (rowsBefore !== null) await forgetDays(client, rowsBefore);
   return { names };
 }
 
