@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import type { Secret } from '../../src/common/access/secret.js';
 import { allLogs, type LogFilters } from '../../src/common/ledger/log-filters.js';
 import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
@@ -89,6 +90,41 @@ describe('feedback whose trace begins earlier than was known', () => {
     const query = (text: string) =>
       (ledger as PostgresLedger).statements.apart(async (client) => (await client.query(text)).rows);
 
+    for (const [how, skewMs] of [
+      ['commits more than ten seconds after its time', 60_000],
+      ['comes from a node whose clock is an hour behind', 3_600_000],
+    ] as const)
+      it(`is counted when its change ${how}, once`, async () => {
+        await ledger.apply(batchOf([request('a', 9, 1)]));
+        await rollUp();
+        await expectDays({ total: 0 });
+        await ledger.feedbacks.add([{ ...feedbackOf('a'), updatedAt: Date.now() - skewMs }]);
+        await query(`UPDATE feedbacks SET updated_at = updated_at - ${skewMs}`);
+        await expectDays({ 9: 1, total: 1 });
+        await rollUp();
+        await expectDays({ 9: 1, total: 1 });
+      });
+
+    it('is counted though its transaction was open while the day was rolled up', async () => {
+      await ledger.apply(batchOf([request('a', 9, 1)]));
+      await ledger.feedbacks.add([feedbackOf('a')]);
+      await rollUp();
+      const client = new pg.Client({ connectionString: url.reveal() });
+      await client.connect();
+      await client.query('BEGIN; UPDATE feedbacks SET row_at = NULL, row_id = NULL, updated_at = 1');
+      await rollUp();
+      await expectDays({ 9: 1, total: 1 });
+      await client.query('ROLLBACK');
+      await client.query(`BEGIN; INSERT INTO feedbacks SELECT (jsonb_populate_record(feedbacks, '{"id":"second","updated_at":1}')).*
+        FROM feedbacks`);
+      await rollUp();
+      await client.query('COMMIT');
+      await client.end();
+      await expectDays({ 9: 2, total: 2 });
+      await rollUp();
+      await expectDays({ 9: 2, total: 2 });
+    });
+
     it('is found in rollups of an earlier version, which counted it twice', async () => {
       await ledger.apply(batchOf([request('a', 9, 1), request('b', 11, 2)]));
       await ledger.feedbacks.add([feedbackOf('a'), feedbackOf('b')]);
@@ -107,6 +143,7 @@ describe('feedback whose trace begins earlier than was known', () => {
       await ledger.feedbacks.add([feedbackOf('a')]);
       await rollUp();
       await query('DROP TABLE feedback_moves');
+      await query('DROP TRIGGER feedbacks_tx ON feedbacks; ALTER TABLE feedbacks DROP COLUMN tx');
       const other = await openPostgresLedger({ url, node: 'other', makes: false });
       expect((await days('feedbacks', {}))['total']).to.equal(1);
       await other.apply(batchOf([request('a', 6, 5)]));

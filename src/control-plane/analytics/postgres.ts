@@ -10,7 +10,7 @@ import {
   stretchesOf,
   wholeDays,
 } from './rollups/rolled-range.js';
-import { countedDays, feedbackMoves, validDays } from './rollups/valid-days.js';
+import { countedDays, feedbackIndex, feedbackMoves, validDays } from './rollups/valid-days.js';
 import { validWeeks } from './rollups/weeks.js';
 import { askDatabase } from './statements/ask.js';
 import { requestColumns } from './statements/columns.js';
@@ -210,7 +210,8 @@ class FoundDays {
 
   /** `table`: without it there are none. */
   async find(table: string, statement: string, values: readonly string[] = []): Promise<readonly number[]> {
-    for (const needed of [table, feedbackMoves]) if (!(await this.#has(needed))) return [];
+    const needs = table === countedDays ? [table] : [table, feedbackMoves, feedbackIndex];
+    for (const needed of needs) if (!(await this.#has(needed))) return [];
     const rows = await this.reader.read<{ day: number }>(statement, values);
     return rows.map(({ day }) => Number(day));
   }

@@ -9,7 +9,7 @@ import {
   transaction,
   type WorkConnection,
 } from './postgres-work.js';
-import { daysToMake, feedbackIndex, forgetMoves } from './valid-days.js';
+import { daysToMake, forgetMoves, prepareFeedbackIndex } from './valid-days.js';
 
 /** Copies the requests of days that have ended: again where they have changed. */
 export class PostgresCopies {
@@ -43,12 +43,11 @@ export class PostgresCopies {
 export async function prepareCopies(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${rollupsLock}`);
-    const { rows } = await connection.query<{ found: boolean; has_index: boolean }>(
-      `SELECT to_regclass('copied_days') IS NOT NULL AS found, to_regclass('feedbacks_row_day') IS NOT NULL AS has_index
-        FROM pg_class LIMIT 1`,
+    const { rows } = await connection.query<{ found: boolean }>(
+      "SELECT to_regclass('copied_days') IS NOT NULL AS found FROM pg_class LIMIT 1",
     );
     if (rows[0]?.found !== true) await connection.query(createCopies);
-    if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
+    await prepareFeedbackIndex(connection);
   });
 }
 

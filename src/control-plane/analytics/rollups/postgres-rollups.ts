@@ -4,7 +4,7 @@ import { createRollups, createValues } from './cells.js';
 import { keptCells } from './kept-cells.js';
 import { again, type InConnection, rollupsLock, transaction, type WorkConnection } from './postgres-work.js';
 import { addToDay, clearDay, rollUpDay } from './roll-up.js';
-import { daysToMake, feedbackIndex, haveMovesBeenLookedFor, lookForMoves } from './valid-days.js';
+import { daysToMake, haveMovesBeenLookedFor, lookForMoves, prepareFeedbackIndex } from './valid-days.js';
 import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
 const text = 'text COLLATE "C"';
@@ -74,7 +74,7 @@ export class PostgresRollups {
   }
 }
 
-type Found = 'found' | 'has_values' | 'has_weeks' | 'has_index' | 'has_moves';
+type Found = 'found' | 'has_values' | 'has_weeks' | 'has_moves';
 
 export async function prepareRollups(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
@@ -82,13 +82,12 @@ export async function prepareRollups(connection: WorkConnection): Promise<void> 
     const { rows } = await connection.query<Readonly<Record<Found, boolean>>>(
       `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values,
         to_regclass('rolled_weeks') IS NOT NULL AS has_weeks,
-        to_regclass('feedbacks_row_day') IS NOT NULL AS has_index, ${haveMovesBeenLookedFor} AS has_moves FROM pg_class LIMIT 1`,
+        ${haveMovesBeenLookedFor} AS has_moves FROM pg_class LIMIT 1`,
     );
     if (rows[0]?.found !== true) await connection.query(tables);
     else if (!rows[0].has_values) await connection.query(addValues);
     if (rows[0]?.has_weeks !== true) await connection.query(createWeeks(text));
-    // Even if the index exists, the statement would wait for transactions that write feedback, and block others.
-    if (rows[0]?.has_index !== true) await connection.query(feedbackIndex);
+    await prepareFeedbackIndex(connection);
     if (rows[0]?.has_moves !== true) await connection.query(lookForMoves);
   });
 }

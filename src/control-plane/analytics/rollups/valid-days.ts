@@ -3,9 +3,6 @@ import type { RolledKind } from '../statements/dialect.js';
 import { copiedDays } from './copied-requests.js';
 import { partitionedDays, type WorkConnection } from './postgres-work.js';
 
-/** Changes of feedback that were committed later than their time suggests. Milliseconds. */
-const overlapMs = 10_000;
-
 /**
  * Condition on `rolled_days AS rolled`: does no row of the day come from a transaction that its cells do not have? A subquery with an
  * order and a limit is looked up for each day, in its partition's index of transactions; as `NOT EXISTS` it is joined with all rows.
@@ -14,15 +11,34 @@ const hasNoNewRows = `(SELECT true FROM exchanges WHERE exchanges."at" >= rolled
   AND exchanges."at" < (rolled.day::bigint + 1) * ${dayMs} AND exchanges.tx >= pg_snapshot_xmin(rolled.snapshot)
   AND NOT pg_visible_in_snapshot(exchanges.tx, rolled.snapshot) ORDER BY exchanges.tx, exchanges.n LIMIT 1) IS NULL`;
 const hasNoNewFeedback = `(SELECT true FROM feedbacks WHERE feedbacks.row_at >= rolled.day::bigint * ${dayMs}
-  AND feedbacks.row_at < (rolled.day::bigint + 1) * ${dayMs} AND feedbacks.updated_at >= rolled.at - ${overlapMs} LIMIT 1) IS NULL`;
+  AND feedbacks.row_at < (rolled.day::bigint + 1) * ${dayMs} AND feedbacks.tx >= pg_snapshot_xmin(rolled.snapshot)
+  AND NOT pg_visible_in_snapshot(feedbacks.tx, rolled.snapshot) LIMIT 1) IS NULL`;
 /** Days that feedback has left for an earlier one, as ingestion records them: the feedback itself has the other day alone. */
 export const feedbackMoves = 'feedback_moves';
 const hasNoLeftFeedback = `(SELECT true FROM ${feedbackMoves} AS moved WHERE moved.day = rolled.day
   AND moved.tx >= pg_snapshot_xmin(rolled.snapshot) AND NOT pg_visible_in_snapshot(moved.tx, rolled.snapshot) LIMIT 1) IS NULL`;
 /** A day without requests is as it was: its partition was dropped, and nothing of it can be counted again. */
 const isDropped = `to_regclass('exchanges_' || to_char(date '1970-01-01' + rolled.day, 'YYYYMMDD')) IS NULL`;
-/** The index by which feedback is found. */
-export const feedbackIndex = 'CREATE INDEX IF NOT EXISTS feedbacks_row_day ON feedbacks (row_at, updated_at)';
+/** The index by which changed feedback is found. Without it no day is up to date. */
+export const feedbackIndex = 'feedbacks_row_tx';
+const usualMinutes = 60;
+/**
+ * Makes it. Feedback that was changed a short time before is noted as changed now: earlier versions compared times, which the cells of
+ * its days may not have been made after.
+ */
+const createFeedbackIndex = `
+  UPDATE feedbacks SET updated_at = updated_at WHERE tx IS NULL
+    AND updated_at >= (extract(epoch FROM now()) * 1000)::bigint - ${usualMinutes * 60_000};
+  CREATE INDEX ${feedbackIndex} ON feedbacks (row_at, tx);
+  DROP INDEX IF EXISTS feedbacks_row_day;`;
+
+/** In a transaction with `rollupsLock`. Even if the index existed, the statement would wait for transactions that write feedback. */
+export async function prepareFeedbackIndex(connection: WorkConnection): Promise<void> {
+  const { rows } = await connection.query<{ found: boolean }>(
+    `SELECT to_regclass('${feedbackIndex}') IS NOT NULL AS found FROM pg_class LIMIT 1`,
+  );
+  if (rows[0]?.found !== true) await connection.query(createFeedbackIndex);
+}
 
 /** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
 const hasValues = 'rolled.values_snapshot::text = rolled.snapshot::text';

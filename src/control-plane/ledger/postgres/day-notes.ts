@@ -3,17 +3,32 @@ import type { Client } from 'pg';
 const text = 'text COLLATE "C"';
 
 /**
+ * The transaction that changed a feedback last; null: it was before there was this column. Snapshots tell whether it is part of what
+ * was made of a day, whatever the clocks of nodes show and however long transactions take. By a trigger, since nodes of an earlier
+ * version change feedback too.
+ */
+const createFeedbackNotes = `
+  ALTER TABLE feedbacks ADD COLUMN IF NOT EXISTS tx xid8;
+  CREATE OR REPLACE FUNCTION note_feedback_tx() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END $$;
+  DROP TRIGGER IF EXISTS feedbacks_tx ON feedbacks;
+  CREATE TRIGGER feedbacks_tx BEFORE INSERT OR UPDATE ON feedbacks FOR EACH ROW EXECUTE FUNCTION note_feedback_tx();`;
+const hasFeedbackNotes =
+  "EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = 'feedbacks'::regclass AND tgname = 'feedbacks_tx')";
+
+/**
  * What has changed of days other than by rows that arrived, for what analytics makes of them. `feedback_moves`: days that feedback has
  * left, since an earlier request of its trace arrived late. `kept_from`: the first day of which no request of a workspace was deleted
  * when its time was over; the empty organisation and workspace: of all.
  */
-export const createDayNotes = `
+export const createDayNotes = `${createFeedbackNotes}
   CREATE TABLE IF NOT EXISTS feedback_moves (day bigint NOT NULL, tx xid8 NOT NULL DEFAULT pg_current_xact_id());
   CREATE INDEX IF NOT EXISTS feedback_moves_day ON feedback_moves (day, tx);
   CREATE TABLE IF NOT EXISTS kept_from (org ${text}, workspace ${text}, day bigint NOT NULL, PRIMARY KEY (org, workspace));`;
 
 /** Reads a table of the server's, as `versionsOf` does. */
-export const hasDayNotes = `SELECT to_regclass('feedback_moves_day') IS NOT NULL AND to_regclass('kept_from') IS NOT NULL AS found
+export const hasDayNotes = `SELECT to_regclass('feedback_moves_day') IS NOT NULL AND to_regclass('kept_from') IS NOT NULL
+    AND ${hasFeedbackNotes} AS found
   FROM pg_class LIMIT 1`;
 
 /** Committed before the first of these requests is deleted, so that no count includes one that is gone. `day`: of `kept_from`. */
