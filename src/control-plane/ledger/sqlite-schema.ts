@@ -4,7 +4,7 @@ import type { Intent } from '../../common/ledger/record.js';
 import type { SqliteConnection } from '../database/sqlite.js';
 import { sqliteLanguage } from './budgets/language.js';
 import { createBudgets } from './budgets/tables.js';
-import { createFeedbacks } from './feedback/tables.js';
+import { createFeedbackChanges, createFeedbacks, hasFeedbackChanges } from './feedback/tables.js';
 import { columnsSince, insertNumbered, rowArray } from './sqlite-rows.js';
 
 /**
@@ -90,6 +90,17 @@ export async function migrate(
     });
   }
   await upgradeRows(writer, onProgress);
+  await ensureFeedbackChanges(writer);
+}
+
+/** Beside the versions: an earlier program may still use the file, and notes changes by the same triggers. */
+async function ensureFeedbackChanges(writer: SqliteConnection): Promise<void> {
+  const isMissing = async () => (await writer.all(hasFeedbackChanges)).length === 0;
+  if (!(await isMissing())) return;
+  await inTransaction(writer, async () => {
+    // Another process may have made it while this one waited for the lock.
+    if (await isMissing()) await writer.exec(createFeedbackChanges);
+  });
 }
 
 async function versionOf(writer: SqliteConnection): Promise<number> {

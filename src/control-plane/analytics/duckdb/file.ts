@@ -39,8 +39,8 @@ export interface ChangedFeedback {
   readonly seq: number;
   readonly value: number;
   readonly weight: number;
-  /** Unix milliseconds. */
-  readonly updated_at: number;
+  /** Number of the change. */
+  readonly n: number;
 }
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
@@ -140,18 +140,16 @@ export class AnalyticsFile {
     });
   }
 
-  /** All feedback that was changed before this is in, in Unix milliseconds. */
-  async feedbackAt(): Promise<number> {
-    const [row] = await this.rows('SELECT CAST(feedback_at AS DOUBLE) AS at FROM progress', []);
-    return Number(row?.['at'] ?? 0);
+  /** The number of the last change of feedback that is in it. */
+  async feedbackCursor(): Promise<number> {
+    const [row] = await this.rows('SELECT CAST(feedback_cursor AS DOUBLE) AS n FROM progress', []);
+    return Number(row?.['n'] ?? 0);
   }
 
-  /** Takes feedback in, in place of what it was before: all of it or nothing. `at`: as `feedbackAt`. */
-  async addFeedback(given: readonly ChangedFeedback[], at: number): Promise<void> {
-    if (given.length === 0) {
-      await this.connection.run(`UPDATE progress SET feedback_at = ${at}`);
-      return;
-    }
+  /** Takes changes of feedback in, and moves the cursor to the last one: all of it or nothing. */
+  async addFeedback(given: readonly ChangedFeedback[]): Promise<void> {
+    const last = given.at(-1);
+    if (last === undefined) return;
     const numbers = new Placeholders();
     const changed = numbers.in(
       'id',
@@ -176,7 +174,7 @@ export class AnalyticsFile {
       const changedRows = [...new Set([...before, ...given].map(({ seq }) => Number(seq)))];
       await this.#changeDaysOf(changedRows);
       await this.#sumFeedback(changedRows);
-      await this.connection.run(`UPDATE progress SET feedback_at = ${at}`);
+      await this.connection.run(`UPDATE progress SET feedback_cursor = ${last.n}`);
     });
   }
 

@@ -3,12 +3,10 @@ import { join } from 'node:path';
 import { SqliteConnection } from '../../database/sqlite.js';
 import { Changes } from './changes.js';
 import { AnalyticsFile, type ChangedFeedback } from './file.js';
-import { selectBytes, selectChanges, selectFeedback } from './tables.js';
+import { selectBytes, selectChanges, selectFeedback, selectLastChange } from './tables.js';
 
 const batchRows = 8192;
 const batchFeedback = 500;
-/** Changes of feedback may be committed in another order than that of their times: so much of it is read again. Milliseconds. */
-const overlapMs = 10_000;
 
 /** Bytes of metadata in a batch, unless a single row has more: a batch is in memory three times. */
 const batchBytes = 8 * 1024 * 1024;
@@ -24,9 +22,6 @@ export interface Progress {
 
 /** Keeps the file of DuckDB as far as the ledger in SQLite. */
 export class Follower {
-  /** When the feedback was changed that was read last, by its id: what is read once more is not taken in again. */
-  #feedbackRead = new Map<string, number>();
-
   private constructor(
     readonly file: AnalyticsFile,
     readonly ledger: SqliteConnection,
@@ -56,7 +51,6 @@ export class Follower {
     // The ledger is another one than the file was made from: a backup was restored, or its data directory was emptied.
     if (total > 0 && total < done) {
       await this.file.clear();
-      this.#feedbackRead.clear();
       done = 0;
     }
     while (done < total) {
@@ -77,27 +71,18 @@ export class Follower {
 
   /** Takes in what was changed of feedback. `upTo`: the last row that the file has; feedback at later ones waits. */
   async #readFeedback(upTo: number): Promise<void> {
-    const committed = Date.now() - overlapMs;
-    const start = await this.file.feedbackAt();
-    // All of it is read again.
-    if (start === 0) this.#feedbackRead.clear();
-    const seen = new Map<string, number>();
-    for (let [at, id] = [start, '']; ; ) {
-      const rows = await this.ledger.allKept<ChangedFeedback>(selectFeedback, [at, id, batchFeedback]);
+    const [newest] = await this.ledger.allKept<{ n: number }>(selectLastChange, []);
+    let done = await this.file.feedbackCursor();
+    // As in `catchUp`, the ledger is another one: to read all of it again replaces what is there.
+    if ((newest?.n ?? 0) < done) done = 0;
+    for (;;) {
+      const rows = await this.ledger.allKept<ChangedFeedback>(selectFeedback, [done, batchFeedback]);
       const later = rows.findIndex(({ seq }) => seq > upTo);
       const ready = later < 0 ? rows : rows.slice(0, later);
-      const changed = ready.filter((row) => this.#feedbackRead.get(row.id) !== row.updated_at);
-      const last = ready.at(-1);
-      if (last !== undefined) {
-        // What was changed in the last seconds is read again: others may have been committed beside it.
-        const next = Math.max(start, Math.min(later < 0 ? last.updated_at + 1 : last.updated_at, committed));
-        if (changed.length > 0 || next > start) await this.file.addFeedback(changed, next);
-        for (const row of ready) if (row.updated_at >= next) seen.set(row.id, row.updated_at);
-        [at, id] = [last.updated_at, last.id];
-      }
-      if (later >= 0 || rows.length < batchFeedback) break;
+      await this.file.addFeedback(ready);
+      if (later >= 0 || rows.length < batchFeedback) return;
+      done = ready.at(-1)?.n ?? done;
     }
-    this.#feedbackRead = seen;
   }
 
   /** Makes rollups of days that have changed, for about so many milliseconds. `quietMs`: as in `AnalyticsFile.rollUp`. */
@@ -117,7 +102,6 @@ export class Follower {
 
   async #rebuild(): Promise<void> {
     await this.file.clear();
-    this.#feedbackRead.clear();
     rmSync(this.mark, { force: true });
   }
 

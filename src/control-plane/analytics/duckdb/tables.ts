@@ -2,15 +2,25 @@ import { createRollups, createValues, rollupTables } from '../rollups/cells.js';
 
 const createNames = 'CREATE TABLE metadata_columns (org VARCHAR, name VARCHAR, number INTEGER);';
 
+const createProgress =
+  'CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_cursor BIGINT, has_values BOOLEAN);';
+
 /** Version of these tables. */
-export const tablesVersion = 5;
+export const tablesVersion = 6;
+/** Feedback was read up to a time: all of it is read again. DuckDB does not alter a table twice in a transaction. */
+const newProgress = (hasValues: string): string => `
+  CREATE TABLE progress_before AS SELECT * FROM progress;
+  DROP TABLE progress;
+  ${createProgress}
+  INSERT INTO progress SELECT ${tablesVersion}, "cursor", 0, ${hasValues} FROM progress_before;
+  DROP TABLE progress_before;`;
 /** Requests that a file already has may have any name: their JSON is read, and that of later ones. */
-const addNames = `${createNames} ALTER TABLE progress ADD COLUMN has_values BOOLEAN;
-  UPDATE progress SET has_values = false, version = ${tablesVersion};`;
+const addNames = `${createNames} ${newProgress('false')}`;
 /** Upgrades of files of earlier versions. A file of any other version is built again from the ledger. */
 export const upgrades: Readonly<Record<number, string>> = {
   3: `${createValues('VARCHAR')} UPDATE days SET is_rolled = false; ${addNames}`,
   4: addNames,
+  5: newProgress('has_values'),
 };
 
 export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
@@ -89,7 +99,7 @@ export const createTables = `
   CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
   CREATE TABLE days (day INTEGER, is_rolled BOOLEAN);
   ${createRollups('VARCHAR')}
-  CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_at BIGINT, has_values BOOLEAN);
+  ${createProgress}
   INSERT INTO progress VALUES (${tablesVersion}, 0, 0, true);`;
 
 export const dropTables = [
@@ -117,9 +127,11 @@ export const selectChanges = `SELECT ${[...columns.map(({ name }) => name), ...b
   .map((name) => `json_group_array("${name}") AS "${name}"`)
   .join(', ')} FROM (${changes})`;
 
-/** Feedback that was changed since a time and an id, with the number of the row that it counts at. */
-export const selectFeedback = `SELECT feedbacks.id, feedbacks.value, feedbacks.weight / 1000000000.0 AS weight,
-    feedbacks.updated_at, exchanges.seq
-  FROM feedbacks JOIN exchanges ON exchanges.id = feedbacks.row_id
-  WHERE (feedbacks.updated_at, feedbacks.id) > (?1, ?2)
-  ORDER BY feedbacks.updated_at, feedbacks.id LIMIT ?3`;
+/** Changes of feedback after a cursor, in their order, with the number of the row that it counts at. */
+export const selectFeedback = `SELECT changes.n, feedbacks.id, feedbacks.value, feedbacks.weight / 1000000000.0 AS weight, exchanges.seq
+  FROM feedback_changes AS changes JOIN feedbacks ON feedbacks.id = changes.id
+    JOIN exchanges ON exchanges.id = feedbacks.row_id
+  WHERE changes.n > ?1 ORDER BY changes.n LIMIT ?2`;
+
+/** The number of the last change that there was. */
+export const selectLastChange = `SELECT seq AS n FROM sqlite_sequence WHERE name = 'feedback_changes'`;

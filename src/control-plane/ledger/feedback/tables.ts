@@ -35,3 +35,19 @@ export function createFeedbacks(language: Language): string {
     CREATE INDEX feedbacks_updated ON feedbacks (updated_at, id);
     CREATE INDEX feedbacks_unplaced ON feedbacks (created_at) WHERE row_id IS NULL;`;
 }
+
+/**
+ * In SQLite: which feedback was changed, in the order of the changes, for analytics. Times are not enough for that: a clock may be
+ * set back, and a change may wait for its turn. A number is never given twice, so that a reader misses nothing. Also of what an earlier
+ * version put in.
+ */
+export const hasFeedbackChanges = "SELECT 1 FROM sqlite_master WHERE name = 'feedback_changes'";
+const noteChange =
+  'DELETE FROM feedback_changes WHERE id = NEW.id; INSERT INTO feedback_changes (id) VALUES (NEW.id);';
+export const createFeedbackChanges = `
+  CREATE TABLE feedback_changes (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
+  INSERT INTO feedback_changes (id) SELECT id FROM feedbacks;
+  CREATE TRIGGER feedbacks_added AFTER INSERT ON feedbacks BEGIN ${noteChange} END;
+  CREATE TRIGGER feedbacks_changed AFTER UPDATE ON feedbacks BEGIN ${noteChange} END;
+  CREATE TRIGGER feedbacks_deleted AFTER DELETE ON feedbacks
+    BEGIN DELETE FROM feedback_changes WHERE id = OLD.id; END;`;
