@@ -193,30 +193,49 @@ export class CountedRequests {
     };
   }
 
-  /** A subquery with `bucket`, `key`, `bin`, `n` and `us`, the sum of the durations, in microseconds. */
-  durations(by: CountedBy, measure: Measure, values: Placeholders): BinnedDurations {
+  /**
+   * A subquery with `bucket`, `bin`, `n` and `us`, the sum of the durations, in microseconds; and with `key`, or with `part`, if its
+   * expression is given: a few series have fewer bins than all groups.
+   */
+  durations(
+    by: CountedBy,
+    measure: Measure,
+    values: Placeholders,
+    part: string | null = null,
+  ): BinnedDurations {
     const { rolled } = this;
     const us = durationsOf[measure];
     const bucket = this.#bucket;
-    const counted = (width: number, requests: string): string =>
-      `SELECT ${bucket}, "key", ${binOf(us, width)} AS bin, count(*) AS n, sum(${us}) AS us FROM ${requests}`;
+    const counted = (key: string, width: number, requests: string): string =>
+      `SELECT ${bucket}, ${key}, ${binOf(us, width)} AS bin, count(*) AS n, sum(${number(us)}) AS us FROM ${requests}`;
+    const withParts = (from: string): string =>
+      part === null
+        ? `(${from}) AS requests`
+        : `(SELECT *, ${part} AS part FROM (${from}) AS keyed) AS requests`;
     if (rolled === null) {
       const requests = this.oneByOne(by, values, ` AND ${us} IS NOT NULL`);
-      if (by === 'none' || this.width === dayMs)
-        return { width: null, from: `(${counted(requestBinWidth, requests)} GROUP BY 1, 2, 3) AS requests` };
+      if (by === 'none' || this.width === dayMs) {
+        const key = part === null ? '"key"' : `${part} AS part`;
+        return {
+          width: null,
+          from: `(${counted(key, requestBinWidth, requests)} GROUP BY 1, 2, 3) AS requests`,
+        };
+      }
       // A group has few requests of an hour in a bin: to add them up first would take longer.
       const bins = `SELECT ${bucket}, "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us FROM ${requests}`;
-      return { width: null, from: `(${bins}) AS requests` };
+      return { width: null, from: withParts(bins) };
     }
     const columns = `day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us`;
     const condition = `measure = '${measure}' AND ${this.#condition(by, values)}`;
     const cells = cellsOf(rolled, durationsTable, columns, condition, measure === weekMeasure);
     const rest = this.#rest(by, values);
     const others =
-      rest === null ? [] : [`${counted(rolledBinWidth, rest)} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`];
+      rest === null
+        ? []
+        : [`${counted('"key"', rolledBinWidth, rest)} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`];
     return {
       width: rolledBinWidth,
-      from: `(${[...cells, ...others].join(' UNION ALL ')}) AS requests`,
+      from: withParts([...cells, ...others].join(' UNION ALL ')),
     };
   }
 

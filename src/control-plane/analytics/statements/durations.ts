@@ -35,8 +35,8 @@ export function askDurations(
     question,
     database,
     {
-      from(counted, values) {
-        const binned = counted.durations(question.groupBy ?? 'none', measures[graph], values);
+      from(counted, values, part) {
+        const binned = counted.durations(question.groupBy ?? 'none', measures[graph], values, part);
         width = binned.width;
         return binned.from;
       },

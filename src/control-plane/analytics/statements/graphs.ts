@@ -17,9 +17,11 @@ export interface GraphShape {
 export interface GraphStatement {
   /** `points` unless given. */
   readonly use?: 'users';
-  /** A subquery with `bucket`, `key` and what figures are made of. */
-  from(counted: CountedRequests, values: Placeholders): string;
-  /** `from`: the same with `part`, the number of the series. */
+  /**
+   * A subquery with `bucket`, and what figures are made of. `part`: expression for the number of the series, by `key`, which it has then
+   * as `part`; null: the graph has no series.
+   */
+  from(counted: CountedRequests, values: Placeholders, part: string | null): string;
   of(from: string, hasParts: boolean): string;
 }
 
@@ -35,8 +37,7 @@ export async function askGraph(
   const counted = await CountedRequests.of(question, database, question.range, by, statement.use);
   const parts = await seriesParts(question, counted);
   const values = new Placeholders();
-  const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
-  const from = `(SELECT *${part} FROM ${statement.from(counted, values)}) AS requests`;
+  const from = statement.from(counted, values, parts === null ? null : partOf(parts, values));
   const rows = new BucketRows(await database.rows(statement.of(from, parts !== null), values.list));
   const { first, last } = bucketsOf(question.range, width, rows.found);
   const pointsOf = (of: number | null) => {
@@ -85,7 +86,8 @@ export function askPlainGraph(
 }
 
 const ofSums = (by: CountedBy, sums: readonly SumName[]): GraphStatement => ({
-  from: (counted, values) => counted.from(by, values, sums),
+  from: (counted, values, part) =>
+    `(SELECT *${part === null ? '' : `, ${part} AS part`} FROM ${counted.from(by, values, sums)}) AS requests`,
   of: (from, hasParts) =>
     `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(sums)}
       FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
@@ -96,10 +98,10 @@ function ofUsers(sums: readonly SumName[]): GraphStatement {
   const { from, of } = ofSums('user', sums);
   return {
     use: 'users',
-    from(counted, values) {
+    from(counted, values, part) {
       const users = counted.users(values);
       isCounted = users !== null;
-      return users ?? from(counted.inDays, values);
+      return users ?? from(counted.inDays, values, part);
     },
     of: (rows, hasParts) =>
       isCounted
