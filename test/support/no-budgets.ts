@@ -20,7 +20,6 @@ export const noFeedback: { readonly feedbacks: LedgerFeedbacks; readonly logWrit
     add: async () => {},
     update: async () => false,
     ofTrace: async () => [],
-    changedSince: async () => [],
   },
   logWriter: { addRows: async ({ length }) => length, addBodies: async () => {} },
 };

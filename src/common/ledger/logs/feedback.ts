@@ -35,8 +35,6 @@ export interface LedgerFeedbacks {
   update(org: string, workspace: string, id: string, change: FeedbackChange): Promise<boolean>;
   /** Of a trace, oldest first. */
   ofTrace(org: string, workspace: string, trace: string): Promise<readonly TraceFeedback[]>;
-  /** Changed at or after that time, in the order of their change: of all organisations. */
-  changedSince(at: number, limit: number): Promise<readonly TraceFeedback[]>;
 }
 
 /** A weight outside of 0 to 1, or none, counts as 1. */

@@ -157,12 +157,4 @@ export class Feedbacks implements LedgerFeedbacks {
     );
     return rows.map(fromRow);
   }
-
-  async changedSince(at: number, limit: number): Promise<readonly TraceFeedback[]> {
-    const rows = await this.database.read<FeedbackRow>(
-      `SELECT ${feedbackList} FROM feedbacks WHERE updated_at >= ?1 ORDER BY updated_at, id LIMIT ${limit}`,
-      [at],
-    );
-    return rows.map(fromRow);
-  }
 }

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 const text = 'text COLLATE "C"';
 
 /**
- * The transaction that changed a feedback last; null: it was before there was this column. Snapshots tell whether it is part of what
+ * The transaction that changed a feedback last; null: it was before there was this column. Snapshots show whether it is part of what
  * was made of a day, whatever the clocks of nodes show and however long transactions take. By a trigger, since nodes of an earlier
  * version change feedback too.
  */
