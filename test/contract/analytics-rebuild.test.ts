@@ -21,6 +21,7 @@ import { org, randomRows } from '../support/analytics-rows.js';
 import { batchOf } from '../support/asked-ledgers.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { eventually } from '../support/gateway.js';
+import { loadedFile, loading } from '../support/loading.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
@@ -119,11 +120,9 @@ describe('a rebuild of analytics of a ledger in PostgreSQL', function () {
     it('may be killed at any time, lets questions be answered, and runs once at a time', async () => {
       const whole = await answers();
       for (const killedAt of [0, 2, 7]) {
-        const child = fork(
-          new URL('../support/rebuild-process.ts', import.meta.url),
-          [url.reveal(), String(after)],
-          { execArgv: ['--import=tsx'] },
-        );
+        const child = fork(loadedFile('test/support/rebuild-process.ts'), [url.reveal(), String(after)], {
+          execArgv: [...loading],
+        });
         child.on('message', ({ done }: { done: number }) => {
           if (done === killedAt) child.kill('SIGKILL');
         });

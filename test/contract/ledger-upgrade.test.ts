@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { LedgerRow, Settlement } from '../../src/common/ledger/record.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
@@ -10,9 +9,10 @@ import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { upgradeReport } from '../../src/control-plane/ledger/upgrade-report.js';
 import { org, settlementOf } from '../fault/journal-records.js';
+import { root } from '../support/root.js';
 
 /** A database and a journal as the program before version 3 left them, written by its own code. */
-const fixtures = fileURLToPath(new URL('../fixtures/ledger-v2/', import.meta.url));
+const fixtures = join(root, 'test/fixtures/ledger-v2/');
 const at0 = 1_763_700_000_000;
 const uuid = (n: number): string => `0190a1b2-0000-7000-8000-${String(n).padStart(12, '0')}`;
 

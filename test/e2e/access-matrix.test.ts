@@ -6,6 +6,7 @@ import { type AdminMethod, adminMethod, adminTree } from '../../proto/tree.js';
 import { empty } from '../../src/control-plane/administration/shape/json.js';
 import { type Place, requests } from '../support/access-requests.js';
 import { makeWorld, type Outcome, type World } from '../support/access-world.js';
+import { root } from '../support/root.js';
 
 /**
  * Who may do what to whose things: every method, by every kind of caller, over gRPC and REST. access-matrix.json says what must come
@@ -16,7 +17,7 @@ import { makeWorld, type Outcome, type World } from '../support/access-world.js'
 type Matrix = Record<string, Record<string, readonly string[]>>;
 type Protocol = keyof World['protocols'];
 
-const file = join(import.meta.dirname, 'access-matrix.json');
+const file = join(root, 'test/e2e/access-matrix.json');
 const methodOf = (row: string): AdminMethod => adminMethod(row.split(' ')[0]!);
 
 const isPublic = ({ access }: AdminMethod): boolean => access.scopes.length === 0;

@@ -18,6 +18,7 @@ import { encode, type Message } from '../../proto/codec.js';
 import { adminMethod } from '../../proto/tree.js';
 import { connectAdmin } from '../../src/client/index.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { root } from '../support/root.js';
 
 const bytes = (value: Buffer): Buffer => value;
 
@@ -211,8 +212,8 @@ describe('admin gRPC', () => {
   it('lists its services by reflection only where that is switched on', async () => {
     const ask = async (port: number): Promise<string[] | number> => {
       const file = join(
-        import.meta.dirname,
-        '../../node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto',
+        root,
+        'node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto',
       );
       const { grpc } = loadPackageDefinition(loadSync(file)) as never as {
         grpc: {

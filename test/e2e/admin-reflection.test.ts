@@ -12,8 +12,9 @@ import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { adminTree } from '../../proto/tree.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { root } from '../support/root.js';
 
-const reflection = '../../node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto';
+const reflection = 'node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto';
 
 interface Answer {
   readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
@@ -40,7 +41,7 @@ describe('the services that reflection lists', () => {
   before(async () => {
     plane = await startPlane({ reflection: true });
     const address = `127.0.0.1:${plane.server.port}`;
-    const { grpc } = loadPackageDefinition(loadSync(join(import.meta.dirname, reflection))) as never as {
+    const { grpc } = loadPackageDefinition(loadSync(join(root, reflection))) as never as {
       grpc: { reflection: { v1: { ServerReflection: typeof Client } } };
     };
     client = new grpc.reflection.v1.ServerReflection(address, credentials.createInsecure());

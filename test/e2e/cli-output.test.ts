@@ -2,10 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { fileText, jsonText, printable, printableLines } from '../../src/cli/output/output.js';
 import { headgateHere } from '../support/cli-bench.js';
+import { root } from '../support/root.js';
 
 /** What a terminal would obey, and what turns the order of words. */
 const hostile = 'no\u001b[2J\u009b31m\u0007\u202eon\u2066\u200e\u061c\u007f\nheadgate: all is well\r';
@@ -99,7 +100,7 @@ describe('what the command line prints', () => {
   });
 
   it('is printed by one file of the command line alone', () => {
-    const cli = resolve(import.meta.dirname, '../../src/cli');
+    const cli = join(root, 'src/cli');
     for (const name of readdirSync(cli, { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.ts') || name === 'output/output.ts') continue;
       // Questions at the terminal, and files that are passed on, are escaped where they are written.

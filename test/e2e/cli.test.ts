@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import { checkDataDir } from '../../src/cli/commands/serve.js';
@@ -21,9 +21,8 @@ import { settingsTable } from '../../src/common/settings/settings.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { withoutSettings } from '../support/command.js';
 import { freePorts, mainFile } from '../support/gateway.js';
+import { root } from '../support/root.js';
 import { server as postgres } from '../support/stores.js';
-
-const root = resolve(import.meta.dirname, '../..');
 
 interface Ended {
   readonly code: number;

@@ -1,14 +1,14 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { adminErrors } from '../../src/control-plane/administration/admin-error.js';
 import { type Ran, run } from '../support/command.js';
 import { type Example, examplesOf } from '../support/examples.js';
 import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
+import { root } from '../support/root.js';
 import { runTyped } from '../support/typed-commands.js';
 
-const root = resolve(import.meta.dirname, '../..');
 const page = 'docs/admin.md';
 
 describe('docs/admin.md', function () {

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { startSimulated } from '../../src/simulated/index.js';
 import { type Example, examplesOf } from '../support/examples.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { root } from '../support/root.js';
 import { makeIssuerKey, nowS, signToken } from '../support/token-issuer.js';
 import { runTyped } from '../support/typed-commands.js';
 
@@ -14,8 +15,6 @@ interface Ran {
   readonly code: number | null;
   readonly output: string;
 }
-
-const root = resolve(import.meta.dirname, '../..');
 
 function run(command: string, args: string[], env: Record<string, string>, cwd = root): Promise<Ran> {
   return new Promise((done) => {

@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually, freePorts } from '../support/gateway.js';
 import { isLong } from '../support/long-forms.js';
+import { root } from '../support/root.js';
 
 /** docs/speed.md has 253 MB on a quiet machine, and 260 as the aim; on a busy one more garbage waits. Before: 334 to 356. */
 const limitMb = 290;
@@ -34,7 +35,7 @@ describe('npm start with one worker and the simulated provider', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
     const [port, grpcPort, opsPort] = await freePorts(3);
     const npm = spawn('npm', ['start', '--', '--simulated', '--workers', '1'], {
-      cwd: resolve(import.meta.dirname, '../..'),
+      cwd: root,
       env: {
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))),
         HEADGATE_PORT: String(port),

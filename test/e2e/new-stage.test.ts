@@ -2,12 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { type BuiltWithStages, buildWithStages } from '../support/build-with-stages.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
+import { root } from '../support/root.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 interface Answer {
@@ -141,7 +142,7 @@ describe('a stage of one folder', function () {
     before(async () => {
       dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
       mkdirSync(join(dir, 'plugins'));
-      const built = resolve(import.meta.dirname, '../../dist/test/stages/quota');
+      const built = join(root, 'dist/test/stages/quota');
       cpSync(built, join(dir, 'plugins/quota'), { recursive: true });
       writeFileSync(join(dir, 'plugins/package.json'), '{"type":"module"}');
       const plugins = {

@@ -8,6 +8,7 @@ import { type SecurityFlag, securityFlags } from '../../src/common/access/securi
 import { empty } from '../../src/control-plane/administration/shape/json.js';
 import { type Place, requests } from '../support/access-requests.js';
 import { makeWorld, type Outcome, type World } from '../support/access-world.js';
+import { root } from '../support/root.js';
 
 /**
  * What people may do, by a session and by a key of their own: every method, in every role, with every security setting on
@@ -19,7 +20,7 @@ type Matrix = Record<string, Record<string, readonly string[]>>;
 /** By row and person. */
 type Outcomes = Readonly<Record<string, Readonly<Record<string, Outcome>>>>;
 
-const file = join(import.meta.dirname, 'session-matrix.json');
+const file = join(root, 'test/e2e/session-matrix.json');
 const readMatrix = (): Matrix => JSON.parse(readFileSync(file, 'utf8')) as Matrix;
 const methodOf = (row: string): AdminMethod => adminMethod(row.split(' ')[0]!);
 const isPublic = ({ access }: AdminMethod): boolean => access.scopes.length === 0;

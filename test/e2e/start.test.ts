@@ -15,13 +15,13 @@ import {
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually, freePorts } from '../support/gateway.js';
+import { root } from '../support/root.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
-const root = resolve(import.meta.dirname, '../..');
 const ofThisTree = new Set(['.git', '.prepare.lock', 'data', 'node_modules']);
 
 /** A tree that is installed and built, of its own. Its packages, being many, are linked file by file where they can be. */

@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
@@ -21,6 +20,7 @@ import { headgateHere } from '../support/cli-bench.js';
 import { headgate, type Ran, run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { root } from '../support/root.js';
 import { runTyped } from '../support/typed-commands.js';
 
 const chat = { model: '@simulated/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] };
@@ -303,7 +303,7 @@ describe('the commands that work on the store itself', function () {
 
   it('show the upgrade of a ledger of an earlier version while it is restored', async () => {
     expect((await command('backup', backup('r'))).code).to.equal(0);
-    const old = fileURLToPath(new URL('../fixtures/ledger-v2/ledger.db', import.meta.url));
+    const old = join(root, 'test/fixtures/ledger-v2/ledger.db');
     const ran = await command('restore', backup('r'), '--ledger', old);
     expect(ran.code, ran.stderr).to.equal(0);
     expect(ran.stderr).to.match(/^The ledger is upgraded: 100 % of \d+ rows\.$/m);

@@ -2,11 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect } from 'chai';
 import { eventually, pause } from '../support/gateway.js';
-
-const root = resolve(import.meta.dirname, '../..');
+import { root } from '../support/root.js';
 
 interface Failure {
   readonly title: string;

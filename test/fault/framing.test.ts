@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createNodeTransport } from '../../src/data-plane/transport/node/node.js';
 import type { Call, Transport } from '../../src/data-plane/transport/transport.js';
 import { createUwsTransport } from '../../src/data-plane/transport/uws/uws.js';
 import { pause, RawClient, turn } from '../support/raw-http.js';
+import { root } from '../support/root.js';
 
 interface Expected {
   /**
@@ -34,7 +36,7 @@ interface Case {
 }
 
 const read = (file: string): Case[] =>
-  JSON.parse(readFileSync(new URL(`corpus/${file}`, import.meta.url), 'utf8')) as Case[];
+  JSON.parse(readFileSync(join(root, 'test/fault/corpus', file), 'utf8')) as Case[];
 
 const bytesOf = (entry: Case): Buffer =>
   Buffer.from(

@@ -10,10 +10,10 @@ import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { eventually, mainFile, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { isLong } from '../support/long-forms.js';
 import { restartAll } from '../support/rolling-restart.js';
+import { root } from '../support/root.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
-const root = resolve(import.meta.dirname, '../..');
 const rounds = Number(process.env['NODE_ROUNDS'] ?? 10);
 const seconds = Number(process.env['SCHEDULE_SECONDS'] ?? 60);
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import { parseJson } from '../../src/common/json/json.js';
@@ -12,6 +13,7 @@ import { formats } from '../../src/data-plane/providers/formats/index.js';
 import { InnerJson } from '../../src/data-plane/providers/inner-json.js';
 import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
 import { frozen, type Golden, goldenCases, refusalOr } from '../support/golden.js';
+import { root } from '../support/root.js';
 
 /** A client's format, written down in `client-formats/<name>.json`: what goes in, and what must come out. */
 interface ClientFormatCase extends Golden {
@@ -27,7 +29,7 @@ interface ClientFormatCase extends Golden {
 }
 
 describe('Client formats', () => {
-  goldenCases<ClientFormatCase>(new URL('./client-formats/', import.meta.url), (golden, text) => {
+  goldenCases<ClientFormatCase>(join(root, 'test/golden/client-formats'), (golden, text) => {
     const clientFormat = clientFormats.get(golden.clientFormat);
     if (clientFormat === undefined) throw new Error(`there is no client format ${golden.clientFormat}`);
     const given = frozen((parseJson(text) as unknown as ClientFormatCase).in);

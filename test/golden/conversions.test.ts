@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
@@ -14,6 +15,7 @@ import { type Framing, serverSentEvents } from '../../src/data-plane/providers/s
 import { writeEvent } from '../../src/data-plane/providers/streams/sse.js';
 import { awsEvent } from '../../src/simulated/aws/aws-event-stream.js';
 import { frozen, type Golden, goldenCases, refusalOr } from '../support/golden.js';
+import { root } from '../support/root.js';
 
 /** A conversion, written down in `cases/<name>.json`. There is no code per case. */
 interface GoldenCase extends Golden {
@@ -25,7 +27,7 @@ interface GoldenCase extends Golden {
 }
 
 describe('Conversions', () => {
-  goldenCases<GoldenCase>(new URL('./cases/', import.meta.url), (golden, text) => {
+  goldenCases<GoldenCase>(join(root, 'test/golden/cases'), (golden, text) => {
     const format =
       formats.get(golden.format) ??
       [...plainFormats.values()].flat().find(({ name }) => name === golden.format);

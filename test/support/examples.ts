@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join } from 'node:path';
+import { root } from './root.js';
 
 export interface Example {
   readonly language: string;
@@ -10,7 +11,7 @@ export interface Example {
 
 /** The fenced code blocks of a page of the docs, in order. */
 export function examplesOf(page: string): Example[] {
-  const text = readFileSync(resolve(import.meta.dirname, '../..', page), 'utf8');
+  const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(
     ([, language, file, code]) => ({
       language: language ?? '',

@@ -3,13 +3,13 @@ import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { newDataDirectory } from './data-directory.js';
+import { root } from './root.js';
 import { scaled, TimeLimitError } from './time-limits.js';
 
-const root = resolve(import.meta.dirname, '../..');
 /** The built program: what is tested is what is run. `npm test` builds it first. */
 export const mainFile = join(root, 'dist/src/main.js');
 /** A program of the tests that is killed or watched from outside, such as `fault/store-opener`. */

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { isJsonObject, parseJson, stringifyJson } from '../../src/common/json/json.js';
@@ -17,15 +18,15 @@ const update = process.env['UPDATE_GOLDEN'] === '1';
  * writes what comes out now into the files, for a person to read over. `text` is the file, whose `in` keeps its digits.
  */
 export function goldenCases<Case extends Golden>(
-  folder: URL,
+  folder: string,
   run: (golden: Case, text: string) => unknown,
 ): void {
   for (const file of readdirSync(folder).sort()) {
-    const text = readFileSync(new URL(file, folder), 'utf8');
+    const text = readFileSync(join(folder, file), 'utf8');
     const golden = parseJson(text) as unknown as Case;
     it(`${file}: ${golden.about}`, () => {
       const out = run(golden, text);
-      if (update) writeFileSync(new URL(file, folder), `${pretty({ ...golden, out }, '')}\n`);
+      if (update) writeFileSync(join(folder, file), `${pretty({ ...golden, out }, '')}\n`);
       else expect(pretty(out, '')).to.equal(pretty(golden.out ?? null, ''));
     });
   }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,8 @@ import {
 } from '../../src/control-plane/store/store.js';
 import { cleanUpLater } from './clean-up.js';
 
-export const masterKey = new MasterKey(randomBytes(32));
+/** The same in all processes of a run: they copy one database, in which there are keys under it. */
+export const masterKey = new MasterKey(createHash('sha256').update('The master key of tests').digest());
 
 /** URL of the PostgreSQL server that tests use. */
 export const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
@@ -70,15 +71,20 @@ const sqlite: StoreKind = {
   database: openSqlite,
 };
 
-async function ask(...statements: readonly string[]): Promise<void> {
+async function connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: server, connectionTimeoutMillis: 3000 });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }
 }
+
+const ask = (...statements: readonly string[]): Promise<void> =>
+  connected(async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
 
 /** What was made on the server for a data directory, by the directory. `drop`: the statement that removes it. */
 const places = new Map<string, Promise<{ readonly url: Secret; readonly drop: string }>>();
@@ -86,7 +92,7 @@ const places = new Map<string, Promise<{ readonly url: Secret; readonly drop: st
 async function dropPlaces(): Promise<void> {
   const made = await Promise.all(places.values());
   places.clear();
-  template = null;
+  if (templateOfRun === undefined) template = null;
   await ask(...made.map(({ drop }) => drop));
 }
 
@@ -113,27 +119,43 @@ async function makeSchema(name: string) {
   return { url, drop: `DROP SCHEMA ${name} CASCADE` };
 }
 
+const urlOfDatabase = (name: string): Secret =>
+  urlWith(name, (url) => {
+    url.pathname = `/${name}`;
+  });
+
+/** Given by `npm test`, which drops it at the end (tools/test/template.mjs). */
+const templateOfRun = process.env['TEST_TEMPLATE'];
+
 /**
- * A database with a store without records, for the tests that run now; null: this server's user may make none. To copy it
- * takes a twentieth of a second, where the migrations take half of one.
+ * A database with a store without records, for the run, else for the tests that run now; null: this server's user may make
+ * none. To copy it takes a twentieth of a second, where the migrations take half of one.
  */
 let template: Promise<string | null> | null = null;
 
 async function makeTemplate(): Promise<string | null> {
-  const dataDir = folder();
-  const database = `headgate_template_${randomUUID().slice(0, 8)}`;
-  try {
-    await ask(`CREATE DATABASE ${database}`);
-  } catch {
-    return null;
+  const database = templateOfRun ?? `headgate_template_${randomUUID().slice(0, 8)}`;
+  if (templateOfRun === undefined) {
+    const drop = `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`;
+    places.set(database, Promise.resolve({ url: urlOfDatabase(database), drop }));
   }
-  const url = urlWith(database, (url) => {
-    url.pathname = `/${database}`;
+  return connected(async (client) => {
+    // Until the connection ends: the first process to need it makes it, and the others wait.
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [database]);
+    const made = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
+    if (made.rowCount !== 0) return database;
+    const unfinished = `${database}_new`;
+    try {
+      await client.query(`CREATE DATABASE ${unfinished}`);
+    } catch {
+      return null;
+    }
+    const databaseUrl = urlOfDatabase(unfinished);
+    const store = await openStore({ dataDir: folder(), masterKey, databaseUrl });
+    await store.close();
+    await client.query(`ALTER DATABASE ${unfinished} RENAME TO ${database}`);
+    return database;
   });
-  places.set(dataDir, Promise.resolve({ url, drop: `DROP DATABASE ${database} WITH (FORCE)` }));
-  const store = await openStore({ dataDir, masterKey, databaseUrl: url });
-  await store.close();
-  return database;
 }
 
 /** A store without records, in a database of its own. */
@@ -142,10 +164,7 @@ async function makeCopy(name: string) {
   const from = await template;
   if (from === null) return makeSchema(name);
   await ask(`CREATE DATABASE ${name} TEMPLATE ${from}`);
-  const url = urlWith(name, (url) => {
-    url.pathname = `/${name}`;
-  });
-  return { url, drop: `DROP DATABASE ${name} WITH (FORCE)` };
+  return { url: urlOfDatabase(name), drop: `DROP DATABASE ${name} WITH (FORCE)` };
 }
 
 const postgres: StoreKind = {

@@ -9,11 +9,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../support/command.js';
+import { root } from '../support/root.js';
 
-const loader = resolve(import.meta.dirname, '../../tools/bundle-loader.cjs');
+const loader = join(root, 'tools/bundle-loader.cjs');
 /** Long enough to be kept. `code` is what makes the difference. */
 const scriptOf = (code: string) => `${'// as long as a script that is kept\n'.repeat(300)}${code}\n`;
 

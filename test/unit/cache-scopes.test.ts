@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Keys } from '../../plugins/cache/key.js';
 import { bodyDigest } from '../../src/common/plugin-host/slots.js';
 import { sentOnHeaders } from '../../src/data-plane/providers/client-headers.js';
 import { CacheStage, type CallFacts, completion, usualFacts } from '../support/cache-stage.js';
+import { root } from '../support/root.js';
 
 const word = fc.string({
   minLength: 1,
@@ -147,7 +149,7 @@ describe('scopes of the cache', () => {
   });
 
   it('every header that a provider row sends on is part of the name, but those that only name a request', () => {
-    const folder = new URL('../../src/data-plane/providers/', import.meta.url);
+    const folder = join(root, 'src/data-plane/providers/');
     const named = new Set<string>();
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.ts'),

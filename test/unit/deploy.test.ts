@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { RequestMetrics } from '../../src/control-plane/telemetry/request-metrics.js';
+import { root } from '../support/root.js';
 
 const metricName = /\b(?:gateway|gen_ai)_[a-z_]+\b/g;
-const root = join(import.meta.dirname, '../..');
 
 /** Names of metrics that the program has: in quotes somewhere in its source. */
 function namesInSource(): Set<string> {

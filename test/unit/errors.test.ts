@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ErrorCode, errorTable, GatewayError } from '../../src/common/core/errors.js';
-
-const root = resolve(import.meta.dirname, '../..');
+import { root } from '../support/root.js';
 
 function sources(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { checks } from '../../plugins/guardrails/checks/index.js';
 import { personalCategories } from '../../plugins/guardrails/checks/pii/kinds.js';
 import { secretCategories } from '../../plugins/guardrails/checks/secrets/kinds.js';
 import { guardrailChecks } from '../../src/common/guardrails/guardrail-checks.js';
 import { findingsOfCheck } from '../../src/common/guardrails/guardrail-findings.js';
+import { root } from '../support/root.js';
 
-const page = readFileSync(fileURLToPath(new URL('../../docs/checks.md', import.meta.url)), 'utf8');
+const page = readFileSync(join(root, 'docs/checks.md'), 'utf8');
 const rows = page.split('\n').filter((line) => line.startsWith('| `'));
 const cells = (id: string): readonly string[] =>
   rows.find((row) => row.startsWith(`| \`${id}\` |`))?.split(/ \| /) ?? [];

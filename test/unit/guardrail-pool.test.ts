@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { CheckPool, type CheckPoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
-import { builtProgram } from '../support/gateway.js';
+import { loadedFile } from '../support/loading.js';
 
 const options: CheckPoolOptions = {
   deadlineMs: 300,
@@ -13,11 +13,7 @@ const options: CheckPoolOptions = {
   maxQueue: 3,
   maxQueueBytes: 1000,
 };
-/** Threads import no source where this process loads what was built (tools/test/built-modules.mjs). */
-const isBuilt = process.execArgv.some((flag) => flag.includes('built-modules'));
-const unruly = isBuilt
-  ? pathToFileURL(builtProgram('support/unruly-checks'))
-  : new URL('../support/unruly-checks.ts', import.meta.url);
+const unruly = pathToFileURL(loadedFile('test/support/unruly-checks.ts'));
 
 describe('the threads that run checks', function () {
   this.timeout(60_000);

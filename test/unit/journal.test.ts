@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Charge } from '../../src/common/core/charges.js';
@@ -16,6 +15,7 @@ import { restOf, unknownRow } from '../../src/common/ledger/rows.js';
 import { isAlive, ownIdentity } from '../../src/common/ledger/writer.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, org, settlementOf } from '../fault/journal-records.js';
+import { loadedFile, loading } from '../support/loading.js';
 import { arrayOf, intentText, settlementText } from '../support/record-lines.js';
 import { scaled, TimeLimitError } from '../support/time-limits.js';
 
@@ -336,8 +336,8 @@ describe('a journal', () => {
 
   it('survives a disk that fills up in the middle of a record, and goes on where it stopped', async function () {
     if (spawnSync('prlimit', ['--version']).status !== 0) return this.skip();
-    const script = fileURLToPath(new URL('../fault/journal-full-disk.ts', import.meta.url));
-    const command = `trap '' XFSZ; ulimit -S -f 20; exec '${process.execPath}' --import tsx '${script}' '${dir}'`;
+    const script = loadedFile('test/fault/journal-full-disk.ts');
+    const command = `trap '' XFSZ; ulimit -S -f 20; exec '${process.execPath}' ${loading.join(' ')} '${script}' '${dir}'`;
     const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {

@@ -1,10 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { folders } from '../support/folders.js';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { root } from '../support/root.js';
 
 interface Import {
   readonly from: string;

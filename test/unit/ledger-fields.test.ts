@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { columnFields, contextFields, ledgerVersion, restFields } from '../../src/common/ledger/fields.js';
 import { ledgerPage } from '../../tools/gen/ledger-page.js';
+import { root } from '../support/root.js';
 
 describe('the fields of the ledger', () => {
   it('are in docs/ledger.md as the code has them', () => {
-    const page = readFileSync(new URL('../../docs/ledger.md', import.meta.url), 'utf8');
+    const page = readFileSync(join(root, 'docs/ledger.md'), 'utf8');
     expect(ledgerPage(page), 'run npm run gen').to.equal(page);
   });
 

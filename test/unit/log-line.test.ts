@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import pino from 'pino';
 import { readableLine } from '../../src/process/log/log-line.js';
-import { loading } from '../support/loading.js';
+import { loadedFile, loading } from '../support/loading.js';
 
 /** The line that is shown for a line of the log, without colours. */
 function shown(write: (log: pino.Logger) => void): string {
@@ -55,7 +55,7 @@ describe('a line of the log at a terminal', () => {
 
 describe('the format of the log', () => {
   const code = (format: string): string =>
-    `import { openLog } from './src/process/log/log.ts';
+    `import { openLog } from '${loadedFile('src/process/log/log.ts')}';
      openLog({ level: 'info', format: '${format}' }, {}).log.info({ a: 1 }, 'hello');`;
   const run = (format: string, atTerminal: boolean): string => {
     const node = [process.execPath, ...loading, '--input-type=module', '-e', code(format)];

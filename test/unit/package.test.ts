@@ -11,10 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-
-const root = resolve(import.meta.dirname, '../..');
+import { root } from '../support/root.js';
 
 const plugin = `
 import { definePlugin, type Exchange, type Host, type Reply, type UpstreamCall } from 'headgate/plugin';

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { Broadcast } from '../../plugins/cache/answers/broadcast.js';
 import type { Sink } from '../../src/common/bytes/body.js';
 import { BodyRecord } from '../../src/common/bytes/body-record.js';
 import { Pieces } from '../../src/common/bytes/pieces.js';
-import { loading } from '../support/loading.js';
+import { loadedFile, loading } from '../support/loading.js';
 import { seeded } from '../support/seeded.js';
 
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -149,7 +148,7 @@ describe(`bytes that come in pieces (seed ${seed})`, () => {
   it('cost about their size in memory wherever they are collected, one at a time', function () {
     this.timeout(30_000);
     const total = 100_000;
-    const file = join(import.meta.dirname, '../support/bytewise-memory.ts');
+    const file = loadedFile('test/support/bytewise-memory.ts');
     const printed = execFileSync(process.execPath, ['--expose-gc', ...loading, file, String(total)], {
       encoding: 'utf8',
       // Not the options of the tests' own process.

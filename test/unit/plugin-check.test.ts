@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { benchPlugin } from '../../src/plugin-kit/bench/bench-plugin.js';
 import { checkPlugin } from '../../src/plugin-kit/check/check-plugin.js';
@@ -10,8 +10,7 @@ import { findingLine } from '../../src/plugin-kit/check/finding.js';
 import { definePlugin } from '../../src/plugin-kit/index.js';
 import { newPlugin } from '../../src/plugin-kit/new/new-plugin.js';
 import { tryPlugin } from '../../src/plugin-kit/trial.js';
-
-const root = resolve(import.meta.dirname, '../..');
+import { root } from '../support/root.js';
 
 describe('the check of a plugin', () => {
   let folder: string;

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Attempt, EditableCall, Exchange, Outcome, Reply } from '../../src/common/core/exchange.js';
 import type { Host } from '../../src/common/plugin-host/host.js';
@@ -11,8 +11,7 @@ import type { TextPiece } from '../../src/common/plugin-host/texts/text-piece.js
 import type { FormatPiece, PluginFormat } from '../../src/common/vocabulary/plugin-format.js';
 import type { Injected, InjectedRequest, OpenedPlugin } from '../../src/plugin-kit/index.js';
 import { examplesOf } from '../support/examples.js';
-
-const root = resolve(import.meta.dirname, '../..');
+import { root } from '../support/root.js';
 
 /** Files of docs/plugins.md that are a plugin or its test. */
 const files = examplesOf('docs/plugins.md').flatMap(({ file, text }) =>

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { isHeaderName, isHeaderValue } from '../../src/common/http/headers.js';
 import { formats } from '../../src/data-plane/providers/formats/index.js';
 import { providerRows, providers } from '../../src/data-plane/providers/rows.js';
+import { root } from '../support/root.js';
 
 describe('The provider rows', () => {
   for (const [name, provider] of providers) {
@@ -77,7 +79,7 @@ describe('The provider rows', () => {
   });
 
   it('are all in docs/providers.md, with their addresses', () => {
-    const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
+    const page = readFileSync(join(root, 'docs/providers.md'), 'utf8');
     for (const { name, base, forCall } of providers.values()) {
       expect(page).to.include(`\`${name}\``);
       if (forCall === undefined && !base.includes('.invalid/') && name !== 'anthropic' && name !== 'cohere')

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type WayFunction, wayOfPage, wayText } from '../support/request-way.js';
-
-const root = join(import.meta.dirname, '..', '..');
+import { root } from '../support/root.js';
 
 /**
  * What is reached. It may be lowered; a stage that runs for every request (limits, guardrails) may add two functions.

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { addErrors, type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
 import { Exchange } from '../../src/common/core/exchange.js';
@@ -17,6 +17,7 @@ import {
 import { loadStages, places, stages } from '../../src/data-plane/pipeline/plugins/stages.js';
 import { CacheStage } from '../support/cache-stage.js';
 import { examplesOf } from '../support/examples.js';
+import { root } from '../support/root.js';
 import { SharedHub, silent } from '../support/shared.js';
 
 const exchange = (): Exchange => new Exchange('x', {} as Exchange['endpoint'], {} as Exchange['request']);
@@ -239,7 +240,7 @@ describe('docs/architecture.md', () => {
   it('shows the stage that test/e2e/new-stage.test.ts adds', () => {
     for (const name of ['stage.ts', 'index.ts']) {
       const shown = examplesOf('docs/architecture.md').find(({ file }) => file === `plugins/quota/${name}`);
-      const added = readFileSync(resolve(import.meta.dirname, '../stages/quota', name), 'utf8');
+      const added = readFileSync(join(root, 'test/stages/quota', name), 'utf8');
       // One folder deeper than those of plugins.
       expect(shown?.text).to.equal(added.replaceAll('../../../src/', '../../src/'));
     }

@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { root } from '../support/root.js';
 
 /**
  * Words that comments and pages do not use: they describe programs as persons, or are out of use. Each has a plain

@@ -28,11 +28,18 @@ function bytesInUse(before = () => {}) {
 
 let required = null;
 
+/**
+ * What `npm test` has just built of a source: tsx would compile each file again, in each of its threads too, and have every
+ * function given its name by a call.
+ */
+const builtOf = (file) =>
+  join(root, file.endsWith('.ts') ? join('dist', file.replace(/\.ts$/, '.js')) : file);
+
 async function run({ words, files, results, lane }) {
   const options = loadOptions(words);
-  required ??= handleRequires(options.require);
+  required ??= handleRequires(options.require.map(builtOf));
   const mocha = new Mocha({ ...options, ...(await required), reporter, reporterOption: { results, lane } });
-  mocha.files = files.map((file) => join(root, file));
+  mocha.files = files.map(builtOf);
   await mocha.loadFilesAsync();
   await new Promise((done) => mocha.run(done));
   mocha.dispose();

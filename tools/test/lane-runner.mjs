@@ -10,7 +10,7 @@ import { killGroup, lingerMs, nothing, running } from './mocha-run.mjs';
 
 const program = join(root, 'tools/test/lane-process.mjs');
 /** As .mocharc.json has them, but for tsx. */
-const nodeOptions = ['--import=./tools/test/built-modules.mjs', '--disable-proto=delete'];
+const nodeOptions = ['--disable-proto=delete'];
 
 export class LaneRunner {
   #slot;

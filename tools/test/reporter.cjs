@@ -74,10 +74,11 @@ function processorSeconds() {
   }
 }
 
-const fileOf = ({ file }) => relative(process.cwd(), file ?? '');
+/** The source of a test. */
+const fileOf = ({ file }) => relative(process.cwd(), file ?? '').replace(/^dist\/(.*)\.js$/, '$1.ts');
 
-/** Do tests load what was built (built-modules.mjs)? The lines in their errors are then those of the build. */
-const isBuilt = process.execArgv.some((flag) => flag.includes('built-modules'));
+/** Do tests load what was built (lane-process.mjs)? The lines in their errors are then those of the build. */
+const isBuilt = process.argv[1]?.endsWith('lane-process.mjs');
 
 /** A stack with the lines of the sources. */
 function inSources(stack) {

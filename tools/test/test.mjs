@@ -11,6 +11,7 @@ import { chosenLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
 import { keepDurations, keepProcessor, Progress, readDurations, sumOf } from './progress.mjs';
 import { repeatFailures } from './repeats.mjs';
+import { nameTemplate } from './template.mjs';
 
 let closing = '0 passed, 1 failed, 0 skipped';
 // Also where the build fails and nothing was run: the last line is always the counts.
@@ -30,11 +31,13 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
+const dropTemplate = nameTemplate();
 let timeScale = 1;
 await calibrate();
 const problems = [];
 const ended = namesFiles ? await runFiles() : await runLanes();
 rmSync(folder, { recursive: true });
+await dropTemplate();
 
 const sum = (count) => ended.reduce((total, lane) => total + lane[count], 0);
 for (const lane of ended) if (lane.problem !== null) problems.push(lane.problem);
