@@ -34,7 +34,7 @@ import {
   workspaces,
 } from '../support/analytics-rows.js';
 import { eventually } from '../support/gateway.js';
-
+import { isWhole } from '../support/long-forms.js';
 import {
   countsOf,
   feedbackOf,
@@ -55,7 +55,7 @@ const start = Date.parse('2026-09-01T05:00:00Z');
 const spanMs = 40 * dayMs;
 // The long form (`npm run test:long`) asks 500 questions about 20,000 requests.
 const count = Number(process.env['ANALYTICS_ROWS'] ?? 2000);
-const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? 6);
+const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? (isWhole ? 6 : 3));
 const node = '0190a1b2-0000-7000-8000-0000000000a1';
 const seed = Number(process.env['ANALYTICS_SEED'] ?? 17);
 const rows = randomRows(seed, count, start, spanMs);

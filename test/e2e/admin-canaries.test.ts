@@ -19,7 +19,7 @@ import {
 } from '../support/canaries.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
-import { folder, forEachStore } from '../support/stores.js';
+import { folder, forEachStoreInWhole } from '../support/stores.js';
 
 /**
  * What people sign in with is compared and hashed (people-sign-in.test.ts), documents are refused where a secret is written
@@ -52,7 +52,7 @@ const asApiKey = (value: unknown): unknown =>
 describe('secrets that are put into every field that takes one', function () {
   this.timeout(60_000);
 
-  forEachStore(({ options, database, dialect }) => {
+  forEachStoreInWhole(({ options, database, dialect }) => {
     let gateway: RunningGateway;
     let echo: Server;
     let canaries: Canaries;

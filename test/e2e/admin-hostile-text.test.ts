@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { adminTree } from '../../proto/tree.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 import { type CliBench, startCliBench } from '../support/cli-bench.js';
-import { folder, forEachStore } from '../support/stores.js';
+import { folder, forEachStoreInWhole } from '../support/stores.js';
 
 const hostile = [
   "' OR 1=1--",
@@ -28,7 +28,7 @@ const step = process.env['WHOLE_LOAD'] === 'true' ? 1 : 4;
 describe('text that means something to a database', function () {
   this.timeout(30_000);
 
-  forEachStore(({ open }) => {
+  forEachStoreInWhole(({ open }) => {
     let plane: AdminPlane;
 
     before(async () => {

@@ -8,7 +8,7 @@ import { type CheckService, startCheckService } from '../support/check-service.j
 import { headgateHere } from '../support/cli-bench.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { SmtpListener } from '../support/smtp-listener.js';
-import { folder, forEachStore } from '../support/stores.js';
+import { folder, forEachStoreInWhole } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
 /** Loaded into the gateway by Node itself: an exception that no code expects. */
@@ -17,7 +17,7 @@ const preload = `process.on('SIGUSR2', () => { throw new Error('provoked excepti
 describe('secrets of the settings and values of secret references that are in use', function () {
   this.timeout(scaled(60_000));
 
-  forEachStore(({ database, dialect }) => {
+  forEachStoreInWhole(({ database, dialect }) => {
     if (dialect !== 'sqlite') return;
     let gateway: RunningGateway;
     let canaries: Canaries;

@@ -15,6 +15,7 @@ import {
   type StoreOptions,
 } from '../../src/control-plane/store/store.js';
 import { cleanUpLater } from './clean-up.js';
+import { isWhole } from './long-forms.js';
 
 /** The same in all processes of a run: they copy one database, in which there are keys under it. */
 export const masterKey = new MasterKey(createHash('sha256').update('The master key of tests').digest());
@@ -180,9 +181,13 @@ const postgres: StoreKind = {
 
 let unanswered: Promise<string | null> | null = null;
 
+/** As `forEachStore`; where the run is not a whole one, only on SQLite: what holds of a started gateway with either. */
+export const forEachStoreInWhole = (suite: (stores: StoreKind) => void): void =>
+  forEachStore(suite, isWhole ? [sqlite, postgres] : [sqlite]);
+
 /** Runs `suite` once for each kind of store. Without a PostgreSQL server that part is skipped, and in CI fails. */
-export function forEachStore(suite: (stores: StoreKind) => void): void {
-  for (const kind of [sqlite, postgres]) {
+export function forEachStore(suite: (stores: StoreKind) => void, kinds = [sqlite, postgres]): void {
+  for (const kind of kinds) {
     describe(`on ${kind.name}`, () => {
       before(async function () {
         if (kind === sqlite) return;

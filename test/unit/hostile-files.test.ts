@@ -11,6 +11,7 @@ import { ExportReader } from '../../src/common/reconciliation/export-reader.js';
 import { readYaml } from '../../src/common/settings/settings-yaml.js';
 import { readBounded } from '../../src/common/text/bounded-file.js';
 import { AnchorFile } from '../../src/control-plane/store/files/anchor-file.js';
+import { isWhole } from '../support/long-forms.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 describe('files that were made to do harm', () => {
@@ -46,10 +47,13 @@ describe('files that were made to do harm', () => {
       'brackets without end': ['['.repeat(100_000), /nested more than 100 levels/],
       'deep JSON': [`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`, /nested more than 100 levels/],
       'a name twice': ['kind: Config\nkind: Config\n', /This name appears twice in the mapping/],
-      'millions of items': [
-        '- a\n'.repeat(3_000_000),
-        /more than 3,000,000 YAML tokens: split it into several files/,
-      ],
+      // Five seconds of the processor.
+      ...(isWhole && {
+        'millions of items': [
+          '- a\n'.repeat(3_000_000),
+          /more than 3,000,000 YAML tokens: split it into several files/,
+        ],
+      }),
       '16 MiB and more': ['#'.repeat(16 * 1024 * 1024 + 1), /is longer than 16 MiB/],
     };
     for (const [about, [text, problem]] of Object.entries(texts)) {
@@ -72,10 +76,11 @@ describe('files that were made to do harm', () => {
       });
     }
 
-    it('10,000 of them in one file of 3 MB are read', function () {
+    const many = isWhole ? 10_000 : 1000;
+    it(`${many} of them in one file are read`, function () {
       this.timeout(60_000);
       const texts = Array.from(
-        { length: 10_000 },
+        { length: many },
         (_, i) => `---
 kind: ApiKey
 name: key-${i}
@@ -97,7 +102,7 @@ spec:
       env: b
 `,
       );
-      expect(readDocuments([file('many.yaml', texts.join(''))])).to.have.length(10_000);
+      expect(readDocuments([file('many.yaml', texts.join(''))])).to.have.length(many);
     });
 
     it('20,000 names of one mapping are compared in time', function () {

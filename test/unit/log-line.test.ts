@@ -43,7 +43,7 @@ describe('a line of the log at a terminal', () => {
   it('shows of an error its message and the place that threw it', () => {
     const line = shown((log) => log.error({ err: new TypeError('no licence') }, 'failed'));
     expect(line).to.match(
-      /ERROR failed {2}worker=1 err="TypeError: no licence \(.*log-line\.test\.ts:\d+:\d+\)"\n$/,
+      /ERROR failed {2}worker=1 err="TypeError: no licence \(.*log-line\.test\.[jt]s:\d+:\d+\)"\n$/,
     );
   });
 

@@ -21,6 +21,8 @@ prepare();
 const own = new Set(['--all', '--quick', '--verbose']);
 const given = process.argv.slice(2).filter((word) => !own.has(word));
 const [isAll, isQuick, isVerbose] = [...own].map((word) => process.argv.includes(word));
+// Read by test/support/long-forms.ts.
+if (isAll) process.env.TEST_ALL = 'true';
 const namesFiles = given.some((word) => word === '--spec' || word.endsWith('.test.ts'));
 const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 let isStopped = false;
