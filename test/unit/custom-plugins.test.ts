@@ -112,7 +112,9 @@ describe('a custom plugin', () => {
         },
       };
       const error = await setUp(failing, {}, {} as FullHost).catch((thrown: Error) => thrown.message);
-      expect(error).to.match(/^plugin mine: setup failed: no licence \(\/.*custom-plugins\.test\.[jt]s:\d+\)$/);
+      expect(error).to.match(
+        /^plugin mine: setup failed: no licence \(\/.*custom-plugins\.test\.[jt]s:\d+\)$/,
+      );
     });
 
     it('when its file cannot be loaded, or exports no plugin', async () => {
