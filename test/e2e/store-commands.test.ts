@@ -298,6 +298,13 @@ describe('the commands that work on the store itself', function () {
     await alter('l', trigger.replaceAll('api_keys', 'exchanges').replace('audit_logs', 'exchanges'));
     const ran = await command('restore', backup('r'), '--ledger', backup('altered-l'));
     expect(ran.stderr).to.include('it has the trigger t');
+    const ofProgram = 'feedbacks_added';
+    await alter(
+      'l',
+      `DROP TRIGGER ${ofProgram}; ${trigger.replace(' t ', ` ${ofProgram} `).replaceAll('api_keys', 'exchanges').replace('audit_logs', 'exchanges')}`,
+    );
+    const renamed = await command('restore', backup('r'), '--ledger', backup('altered-l'));
+    expect(renamed.stderr).to.include(`it has the trigger ${ofProgram}`);
     expect((await command('audit', 'verify')).code, 'what was there is still there').to.equal(0);
   });
 

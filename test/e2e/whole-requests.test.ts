@@ -93,6 +93,7 @@ const renamed: Readonly<Record<string, (body: Record<string, unknown>) => void>>
     body['random_seed'] = body['seed'];
     delete body['max_completion_tokens'];
     delete body['seed'];
+    for (const name of ['user', 'service_tier', 'store', 'safety_identifier']) delete body[name];
     body['stream_options'] = { include_obfuscation: false };
   },
   ollama: (body) => {

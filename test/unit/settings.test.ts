@@ -319,7 +319,7 @@ describe('settings', () => {
 
   it('reports what is wrong with a file that is not settings', () => {
     expect(problemsOf({ file: join(folder, 'absent.yaml') })[0]).to.match(
-      /absent.yaml: cannot be read \(ENOENT\)/,
+      /absent.yaml: cannot be read: .*no such file/i,
     );
     expect(problemsOf({ file: yaml('- 1\n') })[0]).to.match(/must be a mapping of settings/);
     expect(problemsOf({ file: yaml('port: [1\n') })[0]).to.match(/not valid YAML/);

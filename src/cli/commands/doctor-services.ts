@@ -64,7 +64,13 @@ async function redis(url: Secret): Promise<ServiceState> {
   const { openLink } = await import('../../control-plane/shared-state/redis-link.js');
   try {
     const address = parseRedisUrl(url.reveal());
-    const link = await openLink({ address, prefix: 'headgate:doctor:', openMs: redisMs, maxReplyBytes, onLost: () => {} });
+    const link = await openLink({
+      address,
+      prefix: 'headgate:doctor:',
+      openMs: redisMs,
+      maxReplyBytes,
+      onLost: () => {},
+    });
     await link.probe().finally(() => link.close());
     return { check, ok: true, text: 'answers, and takes writes' };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { SqliteConnection } from '../../control-plane/database/sqlite.js';
+import { feedbackTriggers } from '../../control-plane/ledger/feedback/tables.js';
 import { openLedger } from '../../control-plane/ledger/sql.js';
 import { upgradeReport } from '../../control-plane/ledger/upgrade-report.js';
 import { restoreDatabase } from '../../control-plane/store/files/backup.js';
@@ -136,9 +137,10 @@ async function recordEnds(settings: StoredSettings, masterKey: MasterKey): Promi
 async function proveLedger(folder: string, file: string): Promise<void> {
   const bare = await SqliteConnection.open(`${folder}/ledger.db`, ['query_only = ON']);
   try {
-    const [added] = await bare.all<{ type: string; name: string }>(
-      "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1",
+    const found = await bare.all<{ type: string; name: string; sql: string }>(
+      "SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')",
     );
+    const added = found.find(({ sql }) => !feedbackTriggers.includes(sql));
     if (added !== undefined) {
       throw new RefusedStart(
         `${file} was altered: it has the ${added.type} ${added.name}, which this program never makes. Restore another backup.`,

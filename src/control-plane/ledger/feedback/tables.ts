@@ -44,10 +44,14 @@ export function createFeedbacks(language: Language): string {
 export const hasFeedbackChanges = "SELECT 1 FROM sqlite_master WHERE name = 'feedback_changes'";
 const noteChange =
   'DELETE FROM feedback_changes WHERE id = NEW.id; INSERT INTO feedback_changes (id) VALUES (NEW.id);';
+/** As `sqlite_master` has them. A ledger with any other trigger was altered. */
+export const feedbackTriggers: readonly string[] = [
+  `CREATE TRIGGER feedbacks_added AFTER INSERT ON feedbacks BEGIN ${noteChange} END`,
+  `CREATE TRIGGER feedbacks_changed AFTER UPDATE ON feedbacks BEGIN ${noteChange} END`,
+  `CREATE TRIGGER feedbacks_deleted AFTER DELETE ON feedbacks
+    BEGIN DELETE FROM feedback_changes WHERE id = OLD.id; END`,
+];
 export const createFeedbackChanges = `
   CREATE TABLE feedback_changes (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
   INSERT INTO feedback_changes (id) SELECT id FROM feedbacks;
-  CREATE TRIGGER feedbacks_added AFTER INSERT ON feedbacks BEGIN ${noteChange} END;
-  CREATE TRIGGER feedbacks_changed AFTER UPDATE ON feedbacks BEGIN ${noteChange} END;
-  CREATE TRIGGER feedbacks_deleted AFTER DELETE ON feedbacks
-    BEGIN DELETE FROM feedback_changes WHERE id = OLD.id; END;`;
+  ${feedbackTriggers.join(';')};`;
