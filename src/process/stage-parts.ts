@@ -82,6 +82,9 @@ export async function startStageParts({
   };
 }
 
+/** Of an answer of Redis, beside its text. */
+const lineBytes = 64;
+
 export function nodesOf(redis: Redis): Nodes {
   /** The scripts of stages are constants: there are a few. */
   const scripts = new Map<string, RedisScript>();
@@ -91,6 +94,9 @@ export function nodesOf(redis: Redis): Nodes {
       return typeof text === 'string' ? text : null;
     },
     async set(key, text, ttl, withinMs) {
+      // To read it would end the connection.
+      if (Buffer.byteLength(text) + lineBytes > redis.maxReplyBytes)
+        throw new RangeError('the value is longer than an answer of Redis may be');
       await redis.run(
         (client) => client.set(key, text, { expiration: { type: 'EX', value: ttl } }),
         withinMs,

@@ -10,6 +10,7 @@ import type { Nodes } from '../../src/common/plugin-host/control.js';
 import { NewsQueue } from '../../src/control-plane/shared-state/news-queue.js';
 import { Redis } from '../../src/control-plane/shared-state/redis.js';
 import { BadReply, ReplyGuard } from '../../src/control-plane/shared-state/reply-guard.js';
+import { nodesOf } from '../../src/process/stage-parts.js';
 import { eventually } from '../support/gateway.js';
 import { silent } from '../support/shared.js';
 
@@ -139,6 +140,16 @@ describe('answers of Redis', () => {
       redis.close();
       server.close();
     }
+  });
+
+  it('are not asked for where a value is longer than one may be', async () => {
+    const sent: string[] = [];
+    const redis = { maxReplyBytes: 100, run: async () => sent.push('set') } as unknown as Redis;
+    const nodes = nodesOf(redis);
+    await nodes.set('key', 'a'.repeat(30), 1, 1);
+    const long = await nodes.set('key', 'é'.repeat(30), 1, 1).catch((error: Error) => error);
+    expect(long).to.be.instanceOf(RangeError);
+    expect(sent).to.deep.equal(['set']);
   });
 
   it('about permits are taken as they are only if they fit the question', () => {

@@ -41,10 +41,11 @@ const logMs = 10_000;
  * commands fail at once. A cluster counts as away while any of its masters is.
  */
 export class Redis {
+  /** Of one answer. */
+  readonly maxReplyBytes: number;
   readonly #address: RedisAddress;
   readonly #log: Logger;
   readonly #prefix: string;
-  readonly #maxReplyBytes: number;
   readonly #channels = new Map<string, ((text: string) => void)[]>();
   readonly #onUp: (() => void)[] = [];
   readonly #news = new NewsQueue();
@@ -69,7 +70,7 @@ export class Redis {
     }
     this.#log = log;
     this.#prefix = prefix;
-    this.#maxReplyBytes = maxReplyBytes;
+    this.maxReplyBytes = maxReplyBytes;
     void this.#open();
   }
 
@@ -159,7 +160,12 @@ export class Redis {
 
   #listen(link: RedisLink, channel: string): Promise<void> {
     const hear = (text: string): void => {
-      for (const listener of this.#channels.get(channel) ?? []) listener(text);
+      try {
+        for (const listener of this.#channels.get(channel) ?? []) listener(text);
+      } catch (error) {
+        // Thrown in a turn of its own it would end the process.
+        this.#lost(link, error);
+      }
     };
     return link.subscribe(channel, (text) => {
       if (!this.#news.add(hear, text)) this.#lost(link, new Error('Redis sent too many messages at once'));
@@ -174,7 +180,7 @@ export class Redis {
       if (link !== null) this.#lost(link, error);
     };
     try {
-      const [address, prefix, maxReplyBytes] = [this.#address, this.#prefix, this.#maxReplyBytes];
+      const [address, prefix, maxReplyBytes] = [this.#address, this.#prefix, this.maxReplyBytes];
       link = await openLink({ address, prefix, maxReplyBytes, openMs, onLost });
       // One that is added meanwhile comes last.
       for (const channel of this.#channels.keys()) await this.#listen(link, channel);

@@ -18,8 +18,9 @@ export const redisPart: ProcessPart<Base & Records, RedisGiven> = {
   async start({ settings: { redisUrl: url, stages }, store, log }) {
     if (url === null) return { redis: null };
     const { Redis, redisPrefix } = await import('../../control-plane/shared-state/redis.js');
-    const { entryBytes } = stages['cache'] as { readonly entryBytes?: number };
-    const maxReplyBytes = (entryBytes ?? 0) * textsPerEntry + otherBytes;
+    // A gateway may be built without the cache.
+    const cache = stages['cache'] as { readonly entryBytes?: number } | undefined;
+    const maxReplyBytes = (cache?.entryBytes ?? 0) * textsPerEntry + otherBytes;
     return { redis: new Redis({ url, prefix: redisPrefix(store.pepper), maxReplyBytes, log }) };
   },
   stop: ({ redis }) => redis?.close(),
