@@ -4,7 +4,13 @@ import { createRollups, createValues } from './cells.js';
 import { keptCells } from './kept-cells.js';
 import { again, type InConnection, rollupsLock, transaction, type WorkConnection } from './postgres-work.js';
 import { addToDay, clearDay, rollUpDay } from './roll-up.js';
-import { daysToMake, haveMovesBeenLookedFor, lookForMoves, prepareFeedbackIndex } from './valid-days.js';
+import {
+  daysToMake,
+  dropEarlierIndex,
+  haveMovesBeenLookedFor,
+  lookForMoves,
+  prepareFeedbackIndex,
+} from './valid-days.js';
 import { changedWeeks, createWeeks, rollUpWeek } from './weeks.js';
 
 const text = 'text COLLATE "C"';
@@ -90,6 +96,7 @@ export async function prepareRollups(connection: WorkConnection): Promise<void> 
     await prepareFeedbackIndex(connection);
     if (rows[0]?.has_moves !== true) await connection.query(lookForMoves);
   });
+  await dropEarlierIndex(connection);
 }
 
 /**

@@ -24,13 +24,14 @@ export const feedbackIndex = 'feedbacks_row_tx';
 const usualMinutes = 60;
 /**
  * Makes it. Feedback that was changed a short time before is noted as changed now: earlier versions compared times, which the cells of
- * its days may not have been made after.
+ * its days may not have been made after. The lock is taken first: with rows changed already, it and a writer of one of them would wait
+ * for each other.
  */
 const createFeedbackIndex = `
+  LOCK TABLE feedbacks IN SHARE ROW EXCLUSIVE MODE;
   UPDATE feedbacks SET updated_at = updated_at WHERE tx IS NULL
     AND updated_at >= (extract(epoch FROM now()) * 1000)::bigint - ${usualMinutes * 60_000};
-  CREATE INDEX ${feedbackIndex} ON feedbacks (row_at, tx);
-  DROP INDEX IF EXISTS feedbacks_row_day;`;
+  CREATE INDEX ${feedbackIndex} ON feedbacks (row_at, tx);`;
 
 /** In a transaction with `rollupsLock`. Even if the index existed, the statement would wait for transactions that write feedback. */
 export async function prepareFeedbackIndex(connection: WorkConnection): Promise<void> {
@@ -38,6 +39,19 @@ export async function prepareFeedbackIndex(connection: WorkConnection): Promise<
     `SELECT to_regclass('${feedbackIndex}') IS NOT NULL AS found FROM pg_class LIMIT 1`,
   );
   if (rows[0]?.found !== true) await connection.query(createFeedbackIndex);
+}
+
+const earlierIndex = 'feedbacks_row_day';
+
+/**
+ * Drops the index of earlier versions, outside a transaction: within one, questions would wait behind it for those that are asked.
+ * A node of such a version may make it again.
+ */
+export async function dropEarlierIndex(connection: WorkConnection): Promise<void> {
+  const { rows } = await connection.query<{ found: boolean }>(
+    `SELECT to_regclass('${earlierIndex}') IS NOT NULL AS found FROM pg_class LIMIT 1`,
+  );
+  if (rows[0]?.found === true) await connection.query(`DROP INDEX CONCURRENTLY IF EXISTS ${earlierIndex}`);
 }
 
 /** An earlier version, which creates no cells of values, does not update `values_snapshot`. */
