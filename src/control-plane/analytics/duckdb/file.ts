@@ -146,6 +146,11 @@ export class AnalyticsFile {
     return Number(row?.['n'] ?? 0);
   }
 
+  /** No change up to this one counts at a request beside those that are in it. */
+  async moveFeedbackCursor(n: number): Promise<void> {
+    await this.connection.run(`UPDATE progress SET feedback_cursor = ${n}`);
+  }
+
   /** Takes changes of feedback in, and moves the cursor to the last one: all of it or nothing. */
   async addFeedback(given: readonly ChangedFeedback[]): Promise<void> {
     const last = given.at(-1);

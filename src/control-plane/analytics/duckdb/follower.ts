@@ -80,8 +80,12 @@ export class Follower {
       const later = rows.findIndex(({ seq }) => seq > upTo);
       const ready = later < 0 ? rows : rows.slice(0, later);
       await this.file.addFeedback(ready);
-      if (later >= 0 || rows.length < batchFeedback) return;
+      if (later >= 0) return;
       done = ready.at(-1)?.n ?? done;
+      if (rows.length === batchFeedback) continue;
+      // The others up to the newest have no request. Once they have, they are changed again.
+      if (newest !== undefined && newest.n > done) await this.file.moveFeedbackCursor(newest.n);
+      return;
     }
   }
 
