@@ -128,6 +128,7 @@ function tlsOf(
 /** Does anything accept connections there? A gateway that does not answer in time counts, and so does another port of it. */
 function isOpen(address: string): Promise<boolean> {
   const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
+  if (Number(port) > 65_535) return Promise.resolve(false);
   return new Promise((resolve) => {
     const done = (open: boolean): void => {
       socket.destroy();

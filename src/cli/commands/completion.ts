@@ -31,11 +31,18 @@ function wordsOf(program: Command): Map<string, readonly string[]> {
   return words;
 }
 
+/** Completion may be on already: to start it once more takes a part of a second of every new shell. */
+const zshStart = [
+  'autoload -U +X compinit bashcompinit',
+  '(( $+functions[compdef] )) || compinit',
+  '(( $+functions[complete] )) || bashcompinit',
+];
+
 /** Words are names of the proto files and of this program: letters, digits, dots and dashes. */
 function scriptOf(program: Command, isZsh: boolean): string {
   const cases = [...wordsOf(program)].map(([path, words]) => `    '${path}') words='${words.join(' ')}' ;;`);
   return [
-    ...(isZsh ? ['autoload -U +X compinit bashcompinit && compinit && bashcompinit'] : []),
+    ...(isZsh ? zshStart : []),
     '_headgate_words() {',
     '  case "$1" in',
     ...cases,

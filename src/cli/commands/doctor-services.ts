@@ -20,33 +20,34 @@ export async function examineServices(
   newest: number,
 ): Promise<ServiceState[]> {
   const asked: Promise<ServiceState>[] = [];
-  if (databaseUrl !== null) asked.push(database('database', databaseUrl, (at) => schemaState(at, newest)));
-  if (ledgerDatabaseUrl !== null) asked.push(database('ledger database', ledgerDatabaseUrl, () => null));
+  if (databaseUrl !== null) asked.push(database('database', databaseUrl, 'schema_version', newest));
+  if (ledgerDatabaseUrl !== null)
+    asked.push(database('ledger database', ledgerDatabaseUrl, 'ledger_version', Number.POSITIVE_INFINITY));
   if (redisUrl !== null) asked.push(redis(redisUrl));
   return Promise.all(asked);
 }
 
-/** `problem`: what is wrong with a database of that schema version; null: nothing. */
+/** `table`: has the version of the others. `newest`: that this program knows. */
 async function database(
   check: string,
   url: Secret,
-  problem: (version: number) => string | null,
+  table: 'schema_version' | 'ledger_version',
+  newest: number,
 ): Promise<ServiceState> {
   const { reach } = await import('../../control-plane/store/sql/connection/postgres.js');
   try {
     const [server, version] = await reach(url, async (client) => {
       const { rows: servers } = await client.query<{ server_version: string }>('SHOW server_version');
       const { rows: tables } = await client.query<{ found: string | null }>(
-        "SELECT to_regclass('schema_version') AS found",
+        `SELECT to_regclass('${table}') AS found`,
       );
       if (tables[0]?.found == null) return [servers[0]?.server_version, 0] as const;
       const { rows } = await client.query<{ version: number | null }>(
-        'SELECT max(version) AS version FROM schema_version',
+        `SELECT max(version) AS version FROM ${table}`,
       );
       return [servers[0]?.server_version, Number(rows[0]?.version ?? 0)] as const;
     });
-    const wrong = problem(version);
-    if (wrong !== null) return { check, ok: false, text: wrong };
+    if (version > newest) return { check, ok: false, text: newerSchema(version, newest) };
     const schema = version === 0 ? 'its tables are made on the first start' : `schema version ${version}`;
     return { check, ok: true, text: `PostgreSQL ${server} answers; ${schema}` };
   } catch (error) {
@@ -54,10 +55,8 @@ async function database(
   }
 }
 
-const schemaState = (version: number, newest: number): string | null =>
-  version > newest
-    ? `version ${version} of the schema is newer than this program (${newest}). Start the newer program.`
-    : null;
+const newerSchema = (version: number, newest: number): string =>
+  `version ${version} of the schema is newer than this program (${newest}). Start the newer program.`;
 
 async function redis(url: Secret): Promise<ServiceState> {
   const check = 'redis';
