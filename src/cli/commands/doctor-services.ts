@@ -27,7 +27,7 @@ export async function examineServices(
   return Promise.all(asked);
 }
 
-/** `table`: has the version of the others. `newest`: that this program knows. */
+/** `table`: has the version of the others. `newest`: of those that this program can use. */
 async function database(
   check: string,
   url: Secret,

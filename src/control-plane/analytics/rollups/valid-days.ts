@@ -44,7 +44,7 @@ export async function prepareFeedbackIndex(connection: WorkConnection): Promise<
 const earlierIndex = 'feedbacks_row_day';
 
 /**
- * Drops the index of earlier versions, outside a transaction: within one, questions would wait behind it for those that are asked.
+ * Drops the index of earlier versions, outside a transaction: within one, later questions would wait until those before it were answered.
  * A node of such a version may make it again.
  */
 export async function dropEarlierIndex(connection: WorkConnection): Promise<void> {
