@@ -77,3 +77,21 @@ describe('a stream of which more would have to be held back than may be', () => 
     }
   });
 });
+
+describe('a stream in which each value overlaps the next', () => {
+  const rules: Rule[] = [
+    ['default.regexReplace', { rule: 'ab', redactText: '#' }],
+    ['default.regexReplace', { rule: 'ba', redactText: '#' }],
+  ];
+
+  it('is held back from the first one on', () => {
+    const { text, held } = textOf(...rules).push(`so ${'ab'.repeat(4)}`, true);
+    expect([text, held]).to.deep.equal(['so ', 'abababab']);
+  });
+
+  it('takes time in line with its length', () => {
+    const from = performance.now();
+    sent(textOf(...rules), ['ab'.repeat(4000), 'ab'.repeat(4000)]);
+    expect(performance.now() - from).to.be.below(1000);
+  });
+});

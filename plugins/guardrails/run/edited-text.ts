@@ -1,5 +1,5 @@
 import type { FoundValue, ValueRun } from '../check.js';
-import { firstEndingAfter, isCovered, lengthOf, type Span } from '../checks/detect/overlaps.js';
+import { firstEndingAfter, isCovered, lengthOf, overlapsAny, type Span } from '../checks/detect/overlaps.js';
 
 /** A part of a text that was replaced. */
 export interface Edit extends Span {
@@ -208,12 +208,6 @@ function joined(spans: Span[]): readonly Span[] {
     else last.end = Math.max(last.end, end);
   }
   return out;
-}
-
-/** Has the span a part of one of those, which are in the order of the text and do not overlap? */
-function overlapsAny({ start, end }: Span, spans: readonly Span[]): boolean {
-  const first = spans[firstEndingAfter(start, spans)];
-  return first !== undefined && first.start < end;
 }
 
 /** Is the span within one of those, which do not overlap? */

@@ -1,6 +1,6 @@
 import { maxHeldBytes } from '../../../src/common/plugin-host/texts/text-piece.js';
 import type { FoundValue } from '../check.js';
-import { isCovered } from '../checks/detect/overlaps.js';
+import { isCovered, overlapsAny } from '../checks/detect/overlaps.js';
 import { VisibleText } from '../checks/detect/readings.js';
 import { type Edit, editOf, mergedEdits, written } from '../run/edited-text.js';
 import type { PieceRun } from './piece-check.js';
@@ -70,10 +70,9 @@ export class PieceText {
     for (const [i, { run }] of this.rules.entries())
       at = Math.min(at, run.open?.(text, from, this.#ends[i]!) ?? at);
     for (const { start, end } of hits) if (mayGoOn(text, end)) at = Math.min(at, start);
-    for (let before = -1; before !== at; ) {
-      before = at;
-      for (const { start, end } of hits) if (start < at && at < end) at = start;
-    }
+    // By their ends: a value that was passed cannot hold an earlier place, so one look at each is enough.
+    for (const { start, end } of hits.toSorted((a, b) => b.end - a.end))
+      if (start < at && at < end) at = start;
     return Math.max(from, at);
   }
 
@@ -96,8 +95,7 @@ export class PieceText {
           left.map((hit) => editOf(hit, this.#take(hit, text) ?? '')),
         );
     }
-    for (const hit of judged)
-      if (!edits.some(({ start, end }) => start < hit.end && hit.start < end)) failing.push(hit);
+    for (const hit of judged) if (!overlapsAny(hit, edits)) failing.push(hit);
     for (const hit of failing) {
       this.#take(hit, text);
       this.rules[hit.rule]!.fail();
@@ -120,10 +118,8 @@ function mostHeld(text: string, open: number, hits: readonly Hit[]): number {
   const least = text.length - Math.floor(maxHeldBytes / 3);
   if (open >= least || Buffer.byteLength(text.slice(open)) <= maxHeldBytes) return open;
   let to = (text.charCodeAt(least) & 0xfc00) === 0xdc00 ? least + 1 : least;
-  for (let before = -1; before !== to; ) {
-    before = to;
-    for (const { start, end } of hits) if (start < to && to < end) to = end;
-  }
+  for (const { start, end } of hits.toSorted((a, b) => a.start - b.start))
+    if (start < to && to < end) to = end;
   return to;
 }
 

@@ -28,6 +28,12 @@ export function firstEndingAfter(at: number, spans: readonly Span[]): number {
   return low;
 }
 
+/** Has the span a part of one of those, which are in the order of the text and do not overlap? */
+export function overlapsAny({ start, end }: Span, spans: readonly Span[]): boolean {
+  const first = spans[firstEndingAfter(start, spans)];
+  return first !== undefined && first.start < end;
+}
+
 /** Is every character of the span, but spaces, in one of `spans`? These are in the order of the text, none within another. */
 export function isCovered(text: string, { start, end }: Span, spans: readonly Span[]): boolean {
   let at = start;
