@@ -51,6 +51,16 @@ describe('a stream that is converted', () => {
     });
   }
 
+  it("keeps Google's signatures of calls, and refuses them beyond 16 MiB", () => {
+    const extra = { google: { thought_signature: 'x'.repeat(1024 * 1024) } };
+    const signed = (index: number): object => ({
+      tool_calls: [
+        { index, id: `c${index}`, function: { name: 'f', arguments: '{}' }, extra_content: extra },
+      ],
+    });
+    expect(takenBy(new MessagesStreamWriter(context), 100, signed)).to.equal(15);
+  });
+
   it('has at most 10,000 choices', () => {
     const ends = new ChoiceEnds();
     const add = (from: number, to: number): void => {

@@ -195,6 +195,7 @@ export class MessagesStreamWriter implements StreamWriter {
     }
     this.#kept.part();
     const call = new ToolCall(delta['id'], fn?.['name'], googleSignature(delta));
+    this.#kept.text(call.signature?.length ?? 0);
     call.add(text);
     this.#calls.set(index, call);
     if (this.#amidCall() || this.#waiting.length > 0) this.#waiting.push(call);
