@@ -18,6 +18,7 @@ import {
   asCanonical,
   ChatConversion,
   type Conversion,
+  type ConvertedRequest,
   CountConversion,
   convertRequest,
   PlainClientConversion,
@@ -205,7 +206,6 @@ function plainCall(
   headers: HeaderList,
 ): Omit<Outgoing, 'prepared' | 'trace'> {
   const { provider } = address;
-  const long = x.request.bytes!.length > longBytes;
   const asked = askedOf(x, address);
   const merged = mergedBody(x, target, address);
   const wire = convertRequest(clientFormat ?? asCanonical, format, provider.quirks, merged, asked);
@@ -216,28 +216,15 @@ function plainCall(
     request: wire.canonical,
     model: address.model,
   };
-  return {
-    call: {
-      target,
-      provider: provider.name,
-      method: x.request.method,
-      url: urlOf(address, provider.paths[format.name]!),
-      headers,
-      body: long ? null : jsonBytes(wire.body),
-    },
-    unwritten: long ? wire.body : null,
-    address,
-    wire: format.name,
-    conversion:
-      clientFormat === null
-        ? new PlainConversion(format, context)
-        : new PlainClientConversion(clientFormat, format, context, {
-            requestId: x.id,
-            asked,
-            body: x.request.json!,
-          }),
-    dropped: wire.dropped,
-  };
+  const conversion =
+    clientFormat === null
+      ? new PlainConversion(format, context)
+      : new PlainClientConversion(clientFormat, format, context, {
+          requestId: x.id,
+          asked,
+          body: x.request.json!,
+        });
+  return convertedCall(x, target, address, format, headers, wire, conversion);
 }
 
 function countCall(
@@ -249,7 +236,6 @@ function countCall(
   headers: HeaderList,
 ): Omit<Outgoing, 'prepared' | 'trace'> {
   const { provider } = address;
-  const long = x.request.bytes!.length > longBytes;
   const merged = mergedBody(x, target, address);
   const body = clientFormat.countedRequest?.(merged) ?? merged;
   const wire = convertRequest(clientFormat, format, provider.quirks, body, askedOf(x, address));
@@ -259,6 +245,22 @@ function countCall(
     includeUsage: false,
     model: address.model,
   };
+  const conversion = new CountConversion(clientFormat, format, context, x.id);
+  return convertedCall(x, target, address, format, headers, wire, conversion);
+}
+
+/** The call of a request that was converted as a whole. */
+function convertedCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  format: Pick<WireFormat, 'name'>,
+  headers: HeaderList,
+  { body, dropped }: ConvertedRequest,
+  conversion: Conversion,
+): Omit<Outgoing, 'prepared' | 'trace'> {
+  const { provider } = address;
+  const long = x.request.bytes!.length > longBytes;
   return {
     call: {
       target,
@@ -266,13 +268,13 @@ function countCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[format.name]!),
       headers,
-      body: long ? null : jsonBytes(wire.body),
+      body: long ? null : jsonBytes(body),
     },
-    unwritten: long ? wire.body : null,
+    unwritten: long ? body : null,
     address,
     wire: format.name,
-    conversion: new CountConversion(clientFormat, format, context, x.id),
-    dropped: wire.dropped,
+    conversion,
+    dropped,
   };
 }
 
