@@ -70,7 +70,7 @@ export interface FoundValue {
   readonly end: number;
   /** The ids of its kinds. The first one is that of its placeholder. */
   readonly kinds?: readonly string[];
-  /** What goes in its place, where that has a part of it. */
+  /** The replacement, where it contains a part of the value. */
   readonly quoting?: string;
 }
 
@@ -78,9 +78,9 @@ export interface FoundValue {
 export interface ValueRun {
   /** Values in the order of the text; none overlaps another. */
   find(text: string): readonly FoundValue[];
-  /** A value that counts, in the order of the texts: what goes in its place. null: it stays, and does not pass. */
+  /** Counts a value and returns its replacement; null: the value stays, and the check fails. Called in the order of the texts. */
   take(found: FoundValue, value: string): string | null;
-  /** Of all values that were taken, without `transformed`. */
+  /** The result for all values passed to `take`, without `transformed`. */
   result(): CheckResult;
 }
 
@@ -103,7 +103,7 @@ export interface TextCheck extends Runs<TextContext, CheckResult> {
   readonly runs: 'text';
   /** Nanoseconds that it takes at most for texts of that length together. Absent: always in a thread. */
   readonly nanoseconds?: (length: number, parameters: CheckParameters) => number;
-  /** The same as `run` by values, for texts in which other checks replace some that may overlap. Absent: it finds none. */
+  /** As `run`, but value by value: for texts in which values of several checks may overlap. Absent: the check finds no values. */
   begin?(parameters: CheckParameters): ValueRun;
 }
 

@@ -127,7 +127,7 @@ export class GuardedExchange implements Judge {
     return { ...reply, status: hasFailed ? 246 : 200, body };
   }
 
-  /** Runs those that have an effect, and the others beside them: these get no text that the first ones redact. */
+  /** Runs the guardrails that have an effect, and in the background the others, which get no text that the first ones redact. */
   #run(
     x: Exchange,
     all: readonly GuardrailRules[],

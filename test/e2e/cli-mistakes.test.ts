@@ -71,7 +71,7 @@ describe('a mistake on the command line', () => {
     expect(await typed('-v')).to.deep.equal(await typed('--version'));
   });
 
-  describe('towards a gateway', () => {
+  describe('in a call to a gateway', () => {
     let bench: CliBench;
     let other: Server;
     before(async () => {
@@ -104,14 +104,14 @@ describe('a mistake on the command line', () => {
     /** From a plane without analytics, which checks times first. */
     const accepted = 'headgate: This node has no analytics.\n';
 
-    it('is not made by asking for figures or for the audit log of the last day, without times', async () => {
+    it('is not reported for figures or the audit log without times, which are of the last day', async () => {
       expect((await bench.type('analytics graph-errors-status-codes')).stderr).to.equal(accepted);
       const log = await bench.type('audit-logs list');
       expect([log.code, log.stderr]).to.deep.equal([0, '']);
       expect(log.stdout).to.match(/^TIMESTAMP +WHO/);
     });
 
-    it('is not made by times in hours, now, or a day', async () => {
+    it('is not reported for times in hours, now, or a date', async () => {
       const times = '--time-of-generation-min -6h --time-of-generation-max now';
       for (const words of [times, '--time-of-generation-min 2026-01-01 --time-of-generation-max 2026-01-02'])
         expect((await bench.type(`analytics graph-requests ${words}`)).stderr).to.equal(accepted);

@@ -149,12 +149,12 @@ describe('scopes of the cache', () => {
   });
 
   it('every header that a provider row sends on is part of the name, but those that only name a request', () => {
-    const folder = join(root, 'src/data-plane/providers/');
+    const folder = join(root, 'src/data-plane/providers');
     const named = new Set<string>();
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.ts'),
     )) {
-      const source = readFileSync(new URL(file, folder), 'utf8');
+      const source = readFileSync(join(folder, file), 'utf8');
       for (const [, list = ''] of source.matchAll(/passHeaders: \[([^\]]*)\]/g))
         for (const [, name = ''] of list.matchAll(/'([^']+)'/g)) named.add(name);
     }

@@ -32,7 +32,7 @@ describe('values of one detector', () => {
     ]);
   });
 
-  it('that are as long have the kind of the first in the list', () => {
+  it('that are equally long have the kind of the first in the list', () => {
     const [a, b] = [words('A', 'one-two'), words('B', 'two-one')];
     expect(found([a, b], 'one-two-one')).to.deep.equal([['A', 'one-two-one', 'B']]);
     expect(found([b, a], 'one-two-one')).to.deep.equal([['B', 'one-two-one', 'A']]);
@@ -43,7 +43,7 @@ describe('values of one detector', () => {
     expect(found(kinds, 'x ab-cd-ef-gh-ij x')).to.deep.equal([['C', 'ab-cd-ef-gh-ij', 'A', 'B']]);
   });
 
-  it('are one each where a third only joins what they have found', () => {
+  it('stay separate where a third only joins them', () => {
     const kinds = [words('A', '1234', '5678'), words('B', '34 56')];
     expect(found(kinds, 'x 1234 5678 x')).to.deep.equal([
       ['A', '1234'],

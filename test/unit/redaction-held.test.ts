@@ -28,7 +28,7 @@ const secrets: Rule = ['gateway.secrets', {}];
 const email: Rule = ['gateway.pii', { categories: ['EMAIL_ADDRESS'] }];
 const key = `-----BEGIN ${'RSA '}PRIVATE KEY-----\n${'MIIEpAIBAAKCAQEA\n'.repeat(90)}-----END RSA PRIVATE KEY-----`;
 
-describe('a stream of which the end was held back for too long', () => {
+describe('a stream whose end was held back for too long', () => {
   it('keeps nothing of a value that goes on after it was replaced', () => {
     const out = sent(textOf(email), ['to ann@example.co', null, 'm.evil.example.org', ' now']);
     expect(out).to.equal('to {{EMAIL_ADDRESS_1}}{{EMAIL_ADDRESS_2}} now');
@@ -41,7 +41,7 @@ describe('a stream of which the end was held back for too long', () => {
     expect(sent(textOf(rule), ['see TK-1234', null, ' TK-5678 and 9'])).to.equal('see # # and 9');
   });
 
-  it('keeps nothing of the rest of a value whose beginning is long ago', () => {
+  it('keeps nothing of the rest of a value that began long before', () => {
     const jwt = secretKinds.find(({ id }) => id === 'JWT')!.example;
     const [head = '', payload = '', signature = ''] = jwt.split('.');
     for (const value of [`${head}.${payload.repeat(80)}.${signature}`, key]) {
@@ -64,7 +64,7 @@ describe('a stream of which the end was held back for too long', () => {
   });
 });
 
-describe('a stream of which more would have to be held back than may be', () => {
+describe('a stream that would have to hold back more than it may', () => {
   it('does not split a value there', () => {
     const rule: Rule = ['default.regexReplace', { rule: 'TK-\\d{6}', redactText: '#' }];
     // A run of characters that may all begin an address; of three bytes each, at most 5461 are held back.

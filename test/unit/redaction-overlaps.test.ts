@@ -118,7 +118,7 @@ describe('values of several checks that overlap', () => {
     });
   }
 
-  it('are found again where a service was asked in between', async () => {
+  it('are found again after a service was called in between', async () => {
     const hook = { 'default.webhook': { webhookURL: 'https://hook.example.com/' } };
     await ask({ input_guardrails: [{ ...replace('QzKv'), ...hook, ...secrets }] }, [
       { role: 'user', content: `use ${key} now` },
@@ -126,7 +126,7 @@ describe('values of several checks that overlap', () => {
     expect(JSON.parse(gateway.calls.at(-1)!.body).messages[0].content).to.equal('use {{STRIPE_KEY_1}} now');
   });
 
-  it('see what earlier checks have made of the text', async () => {
+  it('are found in the text as earlier checks have changed it', async () => {
     const guardrails = [replace('a+', 'b'), replace('b', 'c'), replace('(c)-', '$1')];
     await ask({ input_guardrails: guardrails }, [{ role: 'user', content: 'aa-b' }]);
     expect(JSON.parse(gateway.calls.at(-1)!.body).messages[0].content).to.equal('cc');

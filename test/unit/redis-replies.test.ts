@@ -96,7 +96,7 @@ describe('answers of Redis', () => {
     'texts that are too long together': `*3\r\n${`$${mebibyte / 2}\r\n${'a'.repeat(mebibyte / 2)}\r\n`.repeat(3)}`,
     'a line without end': `+${'a'.repeat(20_000)}`,
     'a number without end': `(${'1'.repeat(100)}`,
-    'a length that is none': '$1x\r\n',
+    'a malformed length': '$1x\r\n',
     'a text of another length': '$1\r\nabc\r\n',
     'a boolean that is none': '#true\r\n',
     'a list without a length': '%-1\r\n',
@@ -104,7 +104,7 @@ describe('answers of Redis', () => {
     'a long message': push('message', 'news', 'a'.repeat(100_000)),
   };
 
-  it('are read wherever they are split', () => {
+  it('are read correctly however they are split into chunks', () => {
     const all = Buffer.from(honest.join(''));
     for (let at = 0; at <= all.length; at++) {
       const guard = new ReplyGuard(mebibyte);

@@ -41,7 +41,7 @@ describe('answers of S3', function () {
   });
 
   for (const status of [200, 404])
-    it(`with status ${status} that do not end are read no further than a megabyte`, async () => {
+    it(`with status ${status} that do not end are read up to a megabyte`, async () => {
       const { server, sent, url } = await startEndless(status);
       try {
         const began = performance.now();

@@ -7,7 +7,7 @@ import type { CacheStore } from './store.js';
 /** The channel on which nodes send each other the keys of replaced answers. */
 const channel = 'cache';
 
-/** News that cannot be read are logged at most this often. Milliseconds. */
+/** Shortest time between two log lines on messages that cannot be read. Milliseconds. */
 const logMs = 10_000;
 
 /** A worker that calls an upstream, and the calls of other workers that wait for its answer. */

@@ -23,7 +23,7 @@ export function redisCacheStore(nodes: Nodes): CacheStore {
   };
 }
 
-/** A data worker reads it in one turn: what was not written by a gateway may be of a million values. */
+/** A data worker reads an entry in one turn of its event loop; one that no gateway wrote may have a million values. */
 function isQuick(text: string): boolean {
   if (text.length <= certainlyQuickBytes) return true;
   const { tokens, problem } = scanJson(Buffer.from(text), { maxDepth: 32, maxTokens, maxMembers: maxTokens });

@@ -3,11 +3,11 @@ import { firstEndingAfter, isCovered, lengthOf, overlapsAny, type Span } from '.
 
 /** A part of a text that was replaced. */
 export interface Edit extends Span {
-  /** What is in its place. */
+  /** The replacement. */
   readonly text: string;
-  /** Characters of the value that the text is in place of: of values that overlap, the longest. */
+  /** Characters of the replaced value; of values that overlap, those of the longest. */
   readonly length: number;
-  /** May the text have a part of what it replaces? */
+  /** May the replacement contain a part of what it replaces? */
   readonly quotes: boolean;
 }
 
@@ -34,8 +34,8 @@ export class EditedText {
   }
 
   /**
-   * With the values of a further check replaced. These are what it finds in the text, and what it finds in the original where
-   * earlier checks have not replaced all of it: a value that overlaps one of theirs is not found in the text any more.
+   * The text after the values of a further check are replaced. These are the values in the text as it is now, and those in the original
+   * that earlier checks have replaced only in part: such a value is no longer found in the text.
    */
   with(run: ValueRun): EditedText {
     const { original, text, edits } = this;
@@ -77,7 +77,7 @@ export class EditedText {
     return new EditedText(original, mergedEdits(composed, more));
   }
 
-  /** Where values of the text are in the original: of a replaced part all of it. */
+  /** Where values of the text are in the original. A value that touches a replaced part covers all of that part. */
   #placed(inText: readonly FoundValue[]): PlacedValue[] {
     const { edits } = this;
     let [next, delta] = [0, 0];
@@ -96,7 +96,7 @@ export class EditedText {
         if (from < found.start) start = edit.start;
         moved += edit.text.length - lengthOf(edit);
         end = Math.max(edit.end, found.end - moved);
-        // No half of a placeholder stays.
+        // A placeholder is replaced whole or not at all.
         if (found.kinds === undefined || edit.quotes) continue;
         begin = Math.min(begin, from);
         until = Math.max(until, from + edit.text.length);
@@ -105,7 +105,7 @@ export class EditedText {
     });
   }
 
-  /** The edits after values of the text were replaced too, be they within what was replaced before or around it. */
+  /** The edits after values of the text are replaced too. A value may lie within an earlier edit, or contain one. */
   #composed(values: readonly PlacedValue[], taken: ReadonlyMap<FoundValue, string | null>): readonly Edit[] {
     if (values.length === 0) return this.edits;
     const out: Edit[] = [];
@@ -150,8 +150,8 @@ export function editOf({ start, end, quoting }: FoundValue, text: string): Edit 
 }
 
 /**
- * Edits of earlier checks, and values of a later one that overlap some of them: each group that overlaps is one edit, with what
- * is in place of its longest value, and of two as long that of the earlier check. Both lists are in the order of the text.
+ * Edits of earlier checks together with those of a later one. Each group that overlaps becomes one edit, with the replacement of its
+ * longest value; if two are equally long, that of the earlier check. Both lists are in the order of the text.
  */
 export function mergedEdits(edits: readonly Edit[], values: readonly Edit[]): readonly Edit[] {
   if (values.length === 0) return edits;
@@ -182,7 +182,7 @@ interface Ranked {
 }
 
 function isBetter({ edit: one, isEarlier }: Ranked, { edit: other, isEarlier: wasEarlier }: Ranked): boolean {
-  // What one quotes may be a part of the other.
+  // The quoted part may belong to the other value.
   if (one.quotes !== other.quotes) return other.quotes;
   return one.length === other.length ? isEarlier && !wasEarlier : one.length > other.length;
 }
@@ -199,7 +199,7 @@ export function written(text: string, edits: readonly Edit[]): string {
   return parts.join('');
 }
 
-/** Those that overlap or touch as one, in the order of the text. */
+/** The spans with those that overlap or touch joined, in the order of the text. */
 function joined(spans: Span[]): readonly Span[] {
   const out: { start: number; end: number }[] = [];
   for (const { start, end } of spans.sort((a, b) => a.start - b.start)) {
@@ -210,7 +210,7 @@ function joined(spans: Span[]): readonly Span[] {
   return out;
 }
 
-/** Is the span within one of those, which do not overlap? */
+/** Is the span within one of `spans`? These are in the order of the text and do not overlap each other. */
 function isInside({ start, end }: Span, spans: readonly Span[]): boolean {
   const holder = spans[firstEndingAfter(end - 1, spans)];
   return holder !== undefined && holder.start <= start;

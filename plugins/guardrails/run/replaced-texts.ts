@@ -5,13 +5,13 @@ import type { Planned, RuleResult } from './plan.js';
 type Step = readonly Planned<TextCheck>[];
 
 /**
- * Texts in which checks of texts have replaced values. Where a service was asked in between and has changed nothing, these run
- * again before the next ones, which look for values in the original too.
+ * Texts in which checks have replaced values. If a service is called between two groups of checks and changes nothing, the first group
+ * runs again with the second one, so that the second one can also look for values in the original.
  */
 export class ReplacedTexts {
   #originals: readonly string[] = [];
   #texts: readonly string[] = [];
-  /** Those that have made `#texts` of `#originals`. */
+  /** The checks that turned `#originals` into `#texts`. */
   #checks: Step = [];
 
   /** Results of the checks over the texts. `run` has a result for each check that it is given; it never rejects. */

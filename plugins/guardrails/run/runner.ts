@@ -86,7 +86,7 @@ export class GuardrailRunner {
     return this.#plans.of(guardrails).changing.length > 0;
   }
 
-  /** Runs steps one after another, and makes their changes to the subject. */
+  /** Runs steps one after another, and applies their changes to the subject. */
   async #change(
     x: Exchange,
     steps: readonly (readonly Planned[])[],
@@ -102,7 +102,7 @@ export class GuardrailRunner {
         if (subject.parts.others.length === 0) continue;
         const own = (step as TextStep).filter(changes);
         const beside = await this.#changeTexts('others', own, subject, replaced);
-        // What could not be changed there counts as if it had been the judged text.
+        // A failure on the other texts counts as a failure on the judged ones.
         for (const [i, one] of own.entries()) {
           const ms = judged[step.indexOf(one)]!.ms + beside[i]!.ms;
           if (!beside[i]!.ran) results.set(one, { ...beside[i]!, ms });
@@ -151,7 +151,7 @@ export class GuardrailRunner {
     const texts = others.map(({ text }) => text);
     const beside = await this.#other(x, planned, subject, texts);
     if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
-    // As of texts.
+    // As for checks of texts: a failure on the other texts counts for the whole check.
     if (!beside.ran || beside.result.error !== undefined)
       results.set(planned, { ...beside, ran: beside.ran && !mustChange, ms: judged.ms + beside.ms });
   }

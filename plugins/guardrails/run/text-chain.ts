@@ -15,8 +15,8 @@ export interface TimedCheck {
 }
 
 /**
- * Runs checks of texts one after another: each sees what those before it have made of the texts, and the original of what they
- * replaced. `transformed` of the last one that changed the texts has all of them, and that of the others is empty. `begins` is
+ * Runs checks of texts one after another: each gets the texts as those before it have changed them, and the originals of the
+ * replaced parts. `transformed` of the last check that changed the texts has all texts; that of the others is empty. `begins` is
  * called with the index of each check.
  */
 export function runTextChain(
@@ -87,7 +87,7 @@ class TextChain {
     const { transformed } = result;
     if (transformed === undefined) return result;
     this.#context = this.#contextOf(this.texts.map((text, i) => transformed[i] ?? text));
-    // What was replaced where is not known.
+    // Such a check does not report which parts it has replaced.
     this.#edited = null;
     return result;
   }

@@ -3,11 +3,11 @@ import type { CheckParameters, CheckResult, FoundValue } from '../check.js';
 /** A check that judges texts while they come, for one exchange. */
 export interface PieceRun {
   /**
-   * Does it judge what is left of the text where others have replaced values? Otherwise a value of its own that an earlier check
-   * has not replaced whole does not pass.
+   * true: it judges the text after other checks have replaced values. Absent: it fails if an earlier check has replaced only a part
+   * of a value that it finds.
    */
   readonly seesChanged?: true;
-  /** Values that end after `from`, in the order of the text; none overlaps another. `after`: those before are not asked about. */
+  /** Values that end after `from`, in the order of the text; none overlaps another. `after`: values before it are not needed. */
   find?(text: string, from: number, after: number): readonly FoundValue[];
   /**
    * From where on a value may begin that the text does not end; the text's length: none does. At least `from`. `after`: as of

@@ -26,9 +26,9 @@ interface Hit extends FoundValue {
 export class PieceText {
   /** The end of what has gone on, as it came. */
   #context = '';
-  /** For each rule where it looks for values from, in the context: its last one ends there, or may go on. */
+  /** For each rule, the index in the context from which it looks for values: the end of its last one, or the start if that may go on. */
   readonly #ends: number[];
-  /** Where a value may have begun of which a part has gone on, since it could be held back no longer. null: none has. */
+  /** Where a value may begin whose first part was sent, since it could be held back no longer. null: there is none. */
   #begun: number | null = null;
 
   constructor(readonly rules: readonly PieceRule[]) {
@@ -64,7 +64,7 @@ export class PieceText {
     this.#context = text.slice(cut, to);
   }
 
-  /** Where the first value begins, but not before `from`, that may go on. */
+  /** Where the first value that may go on begins; at least `from`. */
   #openAt(text: string, from: number, hits: readonly Hit[]): number {
     let at = text.length;
     for (const [i, { run }] of this.rules.entries())
@@ -113,7 +113,7 @@ export class PieceText {
   }
 }
 
-/** Up to where the text goes on if it is to be held back from `open`: not all of that may be held. A value is never split. */
+/** Index up to which the text is sent. That is `open`, or later if the rest is more than may be held back. Never inside a value. */
 function mostHeld(text: string, open: number, hits: readonly Hit[]): number {
   const least = text.length - Math.floor(maxHeldBytes / 3);
   if (open >= least || Buffer.byteLength(text.slice(open)) <= maxHeldBytes) return open;

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.js';
 import { writeLine } from '../output/output.js';
 
-/** Shells that there is a script for. */
+/** Shells with a completion script. */
 export const shells = ['bash', 'zsh'] as const;
 
-/** Prints what completes the commands and flags of `program`, which has all of its commands. */
+/** Prints a script that completes the commands and flags of `program`, to which all commands were added. */
 export function completion(shell: string, program: Command): void {
   if (!(shells as readonly string[]).includes(shell))
     throw new CliError(

@@ -11,7 +11,7 @@ export const isTypedTime = (text: string): boolean =>
 
 /**
  * A time as people type it, as ISO 8601: a date, a time, `now`, days or hours from now (`90d`) or ago (`-7d`, `-6h`). `flag`:
- * to blame.
+ * the one that errors name.
  */
 export function momentOf(text: string, flag: string): string {
   const [, count, unit = ''] = relative.exec(text) ?? [];
@@ -22,7 +22,7 @@ export function momentOf(text: string, flag: string): string {
   return new Date(at).toISOString();
 }
 
-/** What a time that a method needs is unless it is typed: the last day. By name of the field. */
+/** Defaults of the times that a method needs: the last day. By name of the field. */
 const lastDay = {
   time_of_generation_min: '-1d',
   time_of_generation_max: 'now',

@@ -10,8 +10,8 @@ export function hintsOfUsage(command: Command, path = command.name()): void {
 }
 
 /**
- * A flag that would take a secret as text: `--database-url` beside `--database-url-file`. It is not in help, and refuses
- * with what to type. `variable`: where the secret may be as well; null: in no variable.
+ * A flag that would take a secret as text: `--database-url` beside `--database-url-file`. Help does not list it; its error
+ * names what to type instead. `variable`: the environment variable that may hold the secret; null: there is none.
  */
 export function refusedSecretFlag(flag: string, variable: string | null): Option {
   const name = flag.replace(/-file$/, '');

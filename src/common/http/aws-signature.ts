@@ -36,7 +36,7 @@ const signedHeaders = [
 
 /**
  * Writes the headers of Signature Version 4 to a call
- * (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html), as every service but S3 wants them: S3
+ * (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html), as every service but S3 expects them: S3
  * does not encode a path twice. Written here because each call to Bedrock passes it: `@smithy/signature-v4` took 37 µs where
  * this takes 8, and a promise for each step. A test compares the two.
  */

@@ -1,13 +1,13 @@
 import { Readable, Transform } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 
-/** Of an answer that is read as a whole. A list of a thousand uploads has half of it. Bytes. */
+/** Of an answer that is read as a whole. A list of a thousand uploads takes half of this. Bytes. */
 const maxAnswer = 1024 * 1024;
 const maxError = 64 * 1024;
 
 /**
- * Lets the client read so much of an answer's body at most; without, it reads the body of an error for as long as one
- * comes. What an object has is passed on as it comes, and is not bounded.
+ * Bounds the body of an answer that the client reads; without this, it reads an endless body of an error to no end. The content of
+ * an object is streamed, and is not bounded.
  */
 export function boundAnswers(client: S3Client): S3Client {
   client.middlewareStack.add(
@@ -25,7 +25,7 @@ export function boundAnswers(client: S3Client): S3Client {
   return client;
 }
 
-/** Ends with an error after so many bytes, and with it the connection. */
+/** `most`: bytes after which the body fails, and its connection is closed. */
 function bounded(body: Readable, most: number): Readable {
   let bytes = 0;
   const counted = new Transform({

@@ -1,4 +1,4 @@
-/** Messages and characters that wait: more than this comes from no other node. */
+/** Messages and characters that may wait: more than the other nodes send. */
 const maxMessages = 5000;
 const maxCharacters = 8 * 1024 * 1024;
 /** Milliseconds of a turn of the event loop. */
@@ -47,7 +47,7 @@ export class NewsQueue {
         handle(text);
       }
     } finally {
-      // Cleared meanwhile: these are no longer those that wait.
+      // The queue was cleared while the message was handled.
       if (waiting === this.#waiting) this.#waiting = waiting.slice(done);
       this.#wake();
     }

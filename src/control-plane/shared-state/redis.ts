@@ -224,7 +224,7 @@ export class Redis {
       () => {
         if (this.#link !== link) return;
         this.#probeSince = null;
-        // Not before: one that answers and then breaks is not tried again at once.
+        // Not earlier: a server that answers and then fails is not tried again at once.
         this.#tries = 0;
         const took = performance.now() - now;
         if (took <= commandMs && now - this.#lateAt >= lateMs) this.#isUp();

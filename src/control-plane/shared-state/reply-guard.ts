@@ -17,13 +17,13 @@ const lists: ReadonlyMap<number, number> = new Map<number, number>(
 ).set('%'.charCodeAt(0), 2);
 const pushType = '>'.charCodeAt(0);
 
-/** What Redis sent is no answer that this gateway waits for; the connection is of no more use. */
+/** Redis sent bytes that are not a valid answer. The connection cannot be used any longer. */
 export class BadReply extends Error {}
 
 /**
- * Looks at the bytes of a connection before the client reads them, and refuses what would take memory or time without
- * bound: a text or a line without end, lists whose announced length is more than memory has, lists in lists. It keeps
- * nothing of them but lengths. What RESP does not have exactly so is refused too, so that the client reads the same.
+ * Checks the bytes of a connection before the client reads them, and refuses those that would take unbounded memory or time:
+ * endless texts and lines, lists whose announced length exceeds memory, deeply nested lists. It keeps only lengths. Bytes that
+ * are not strictly RESP are refused too, so that guard and client cannot read them differently.
  */
 export class ReplyGuard {
   /** Type byte and line that are incomplete so far. */
@@ -40,9 +40,9 @@ export class ReplyGuard {
   /** `maxBytes`: of one answer. */
   constructor(readonly maxBytes: number) {}
 
-  /** Throws BadReply, from then on for whatever comes. */
+  /** Throws BadReply; after that, every call throws it. */
   see(chunk: Buffer): void {
-    if (this.#isBad) throw new BadReply('Redis sent no answers');
+    if (this.#isBad) throw new BadReply('Redis sent an invalid answer before');
     this.#isBad = true;
     for (let at = 0; at < chunk.length; ) at = this.#left > 0 ? this.#text(chunk, at) : this.#head(chunk, at);
     this.#isBad = false;
@@ -88,7 +88,7 @@ export class ReplyGuard {
     const length = lengthOf(content);
     if (kinds.text.has(type)) return this.#textBegins(type, length);
     const factor = lists.get(type);
-    if (factor === undefined) throw new BadReply('Redis sent something else than answers');
+    if (factor === undefined) throw new BadReply('Redis sent an answer of an unknown type');
     if (this.#open.length === 0) this.#isPush = type === pushType;
     if (length === null && type === '*'.charCodeAt(0)) return this.#ended();
     if (length === null) throw new BadReply('Redis sent a list without a length');
@@ -104,7 +104,7 @@ export class ReplyGuard {
     const isOdd =
       (type === '_'.charCodeAt(0) && content.length !== 0) ||
       (type === '#'.charCodeAt(0) && content.length !== 1);
-    if (isOdd) throw new BadReply('Redis sent a value that is none');
+    if (isOdd) throw new BadReply('Redis sent a malformed value');
     this.#ended();
   }
 
@@ -147,7 +147,7 @@ function bytes(text: string): readonly number[] {
 function lengthOf(digits: readonly number[]): number | null {
   const text = String.fromCharCode(...digits);
   if (text === '-1') return null;
-  if (!/^\d{1,10}$/.test(text)) throw new BadReply('Redis sent a length that is none');
+  if (!/^\d{1,10}$/.test(text)) throw new BadReply('Redis sent a malformed length');
   return Number(text);
 }
 
@@ -155,7 +155,7 @@ const guards = new WeakMap<object, ReplyGuard>();
 let most = 0;
 
 /**
- * Lets a guard look at all that Redis sends to this process. The client has no place for it, and does not give out its
+ * Lets a guard check all bytes that Redis sends to this process. The client has no hook for this, and does not expose its
  * sockets: the bytes of every connection, with and without TLS, pass its decoder. `maxBytes`: of one answer.
  */
 export function guardReplies(maxBytes: number): void {

@@ -99,7 +99,7 @@ const withoutThinkingBack: Quirk = {
     }),
 };
 
-/** For those who refuse fields without effect on the answer. */
+/** For providers that refuse fields which have no effect on the answer. */
 function without(...fields: readonly string[]): Quirk {
   return {
     name: `do not send ${fields.join(', ')}`,

@@ -99,7 +99,7 @@ export class Detector {
   }
 
   /**
-   * Every value, in the order of the text. Of two that overlap the one that holds the other; else one that covers both, of the
+   * Every value, in the order of the text. Of two that overlap the one that contains the other; else one that covers both, of the
    * kind of the longer.
    */
   find(text: string): readonly DetectedValue[] {
@@ -114,7 +114,7 @@ export class Detector {
     return merged([...found.hits, ...more]);
   }
 
-  /** Values of which none holds another. `hasOverlaps`: some overlap in part; else they are in the order of the text. */
+  /** Values, none of which contains another. `hasOverlaps`: some overlap in part; else they are in the order of the text. */
   #findIn(text: string): { readonly hits: Hit[]; readonly hasOverlaps: boolean } {
     const [hits, left]: [Hit[], Hit[]] = [[], []];
     for (let from = 0; from < text.length; from += windowLength)

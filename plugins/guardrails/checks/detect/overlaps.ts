@@ -9,7 +9,7 @@ export interface Span {
 /** A value that may overlap others. */
 export interface Hit extends Span {
   readonly kind: ValueKind;
-  /** The place of its kind in the list of kinds. */
+  /** Index of its kind in the list of kinds. */
   readonly rank: number;
   /** null: its kind searches by itself. */
   readonly place: Place | null;
@@ -49,9 +49,9 @@ export function isCovered(text: string, { start, end }: Span, spans: readonly Sp
 const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 /**
- * Takes hits into `kept`, none of which then overlap: of two that do, the one that holds the other; else the one whose words
- * are near it, then that of the earlier kind. The other one goes to `left` if the first does not hold it. Sorts `hits`, which
- * begin after those of earlier calls.
+ * Adds hits to `kept`, so that none of them overlap. Of two that overlap it keeps the one that contains the other; of two with the
+ * same bounds the one with its kind's words nearby; else that of the earlier kind. The other one goes to `left` unless the kept one
+ * contains it. Sorts `hits`, which must not begin before those of earlier calls.
  */
 export function separate(hits: Hit[], kept: Hit[], left: Hit[]): void {
   if (hits.length > 1) hits.sort(inOrder);
@@ -78,8 +78,8 @@ function isBetter(hit: Hit, last: Hit): boolean {
 }
 
 /**
- * Of each group of values that overlap one that covers them, so that no part of what was found stays in the text: of the kind
- * of the longest, and of two as long that of the earlier kind. In the order of the text.
+ * One value for each group of values that overlap, which covers the whole group: no part of a found value stays in the text. Its kind
+ * is that of the longest; if two are equally long, the earlier kind. In the order of the text.
  */
 export function merged(hits: Hit[]): readonly DetectedValue[] {
   hits.sort(inOrder);

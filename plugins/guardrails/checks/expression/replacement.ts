@@ -45,7 +45,7 @@ export class Replacement {
     this.#text(source.slice(last));
   }
 
-  /** Does it write a part of the text? */
+  /** Does the replacement contain a part of the text? */
   get quotes(): boolean {
     return this.#pieces.some(({ kind }) => kind !== 'text');
   }

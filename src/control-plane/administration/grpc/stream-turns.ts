@@ -49,8 +49,8 @@ export class StreamTurns {
 }
 
 /**
- * Lets `server` begin the streams of its newest listener in turns. `began`: called with each stream at once, also of methods
- * that there are not. The library does not give out its listener: this reads an internal field.
+ * Lets `server` begin the streams of its newest listener in turns. `began`: called with each stream at once, also for unknown
+ * methods. The library does not expose its listener: this reads an internal field.
  */
 export function beginInTurns(server: Server, began: (stream: ServerHttp2Stream) => void): void {
   const { http2Servers } = server as unknown as { http2Servers: ReadonlyMap<Http2Server, unknown> };

@@ -137,7 +137,7 @@ export function empty(shape: Shape): Record<string, unknown> {
   return message;
 }
 
-/** A longer name is compared with no other. Characters. */
+/** A longer name gets no suggestion. Characters. */
 const longestTypo = 64;
 
 /** `: did you mean scopes?`, or a full stop. */
@@ -149,7 +149,7 @@ function hintOf(shape: Shape, spelling: string): string {
 }
 
 /**
- * The field that JSON or a query calls so, for one who may. Throws AB01 with the path. `hints`: false where so many names are
+ * The field with that name in JSON or a query, if the caller may use it. Throws AB01 with the path. `hints`: false where so many names are
  * wrong that comparing them all would take long.
  */
 export function fieldOf(shape: Shape, spelling: string, path: string, hints = true): FieldShape {

@@ -2,7 +2,7 @@ import { dayMs } from '../buckets.js';
 import type { WorkConnection } from './postgres-work.js';
 
 /**
- * Cells of a day of which requests of a workspace were deleted when their time was over: they cannot be made again, and stay.
+ * Cells of a workspace and day whose expired requests were deleted: they cannot be computed again, so they stay.
  * Requests that have arrived since the cells were made are added to them.
  */
 export interface KeptCells {
@@ -12,7 +12,7 @@ export interface KeptCells {
   readonly isLate: string | null;
 }
 
-/** Condition on `rolled`: requests of the day may have been deleted when their time was over. */
+/** Condition on `rolled`: expired requests of the day may have been deleted. */
 const isDeletedFrom = (day: number): string => `EXISTS (SELECT 1 FROM kept_from WHERE kept_from.day > ${day}
   AND (kept_from.org = '' OR kept_from.org = rolled.org AND kept_from.workspace = rolled.workspace))`;
 
@@ -30,8 +30,8 @@ export async function keptCells(
   const { rows } = await connection.query<{ snapshot: string }>(
     `SELECT snapshot::text AS snapshot FROM rolled_days WHERE day = ${day} FOR UPDATE`,
   );
-  // Earlier versions did not note what they deleted: then fewer requests are found than the cells count. In a rebuild that is not
-  // enough. But the oldest requests are deleted first: then the first one is missing.
+  // Earlier versions did not note what they deleted: fewer requests than the cells count show it. In a rebuild, where counts of cells
+  // may be wrong, the first request has to be missing too: the oldest are deleted first.
   const isUnnoted = `coalesce(found.requests, 0) < rolled.requests
     ${isRebuilt ? 'AND coalesce(found.first_seen > rolled.first_seen, true)' : ''}`;
   await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS

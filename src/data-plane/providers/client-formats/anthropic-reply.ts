@@ -46,7 +46,7 @@ export function stopFields(
   return { stop_reason: reason, stop_sequence: null };
 }
 
-/** Tiers that Anthropic has too; of others this API has no word. */
+/** Service tiers by Anthropic's name for them; it has none for others. */
 const tiers: Readonly<Record<string, string>> = { default: 'standard', priority: 'priority' };
 
 /** OpenAI's usage counts cache reads and writes as input, Anthropic's beside it. */

@@ -186,7 +186,7 @@ class GeminiTurnWriter {
           const text = asString(block['thinking']) ?? '';
           const signature = asString(block['thought_signature']);
           if (signature !== null) return [{ text, thought: true, thoughtSignature: signature }];
-          // It carried a signature that is with its call or text now.
+          // An empty block that carried a signature, which is now with its call or text.
           if (text === '' && !block['signature']) return [];
           this.dropped.push(at);
           return [];

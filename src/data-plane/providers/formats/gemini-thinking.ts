@@ -34,7 +34,7 @@ export function addThinking(
     if (traits.thinking === 'none' || settled || setByClient(out)) dropped.push('reasoning_effort');
     else addEffort(effort, out, traits, dropped);
   }
-  // Of a model that does not think, Gemini refuses to be asked for thoughts.
+  // Gemini refuses requests for thoughts of a model that does not think.
   const isOff = traits.thinking === 'none' || out['thinkingBudget'] === 0;
   if (request['show_thinking'] === true && !isOff) out['includeThoughts'] ??= true;
   if (Object.keys(out).length > 0) config['thinkingConfig'] = out;

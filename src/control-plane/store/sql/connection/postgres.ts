@@ -139,7 +139,7 @@ export const refusal = (name: string, error: unknown): string => {
 /** What PostgreSQL refuses for good. Everything else may pass: no answer, starting up, too many clients, read-only. */
 const isMistake = (error: unknown): boolean => /^(28|3D|3F|42)...$/.test(codeOf(error));
 
-/** What a server answers, which shows that there is one. Throws a StoreAway, or a RefusedStart that no waiting mends. */
+/** The server's answer. Throws a StoreAway, or a RefusedStart if waiting does not help. */
 export async function reach<T>(url: Secret, ask: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new (await loadDriver()).Client(settingsOf(url));
   client.on('error', () => {});
