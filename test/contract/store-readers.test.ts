@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import knex from 'knex';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
-import { quiet } from '../../src/control-plane/store/sql/connection/quiet.js';
-import { PreparedSqlite } from '../../src/control-plane/store/sql/connection/sqlite/prepared.js';
-import { Readers } from '../../src/control-plane/store/sql/connection/sqlite/readers.js';
 import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
 import { schemaState } from '../../src/control-plane/store/sql/migrate.js';
 import { folder } from '../support/stores.js';
@@ -89,27 +85,5 @@ describe('connections that read from SQLite', () => {
       'closed',
     );
     expect(await Promise.all(under)).to.have.length(8);
-  });
-
-  it('are closed where the only one could not be opened', async () => {
-    const connection = { filename: `${folder()}/nowhere/headgate.db` };
-    const pool = knex({
-      client: PreparedSqlite,
-      connection,
-      useNullAsDefault: true,
-      ...quiet,
-      pool: { min: 0, max: 1 },
-    });
-    const timers = pool.client.pool as { interval: unknown; pendingRetryTimers: unknown };
-    const readers = new Readers(pool, 1);
-    const failed = ['one', 'waits'].map(async () => {
-      const error = await readers.sql.raw('SELECT 1').catch((thrown: Error) => thrown);
-      expect(error).to.be.instanceOf(Error);
-    });
-    await new Promise((next) => setImmediate(next));
-    await readers.close();
-    await Promise.all(failed);
-    expect(timers.interval, 'a timer of the pool').to.equal(null);
-    expect(timers.pendingRetryTimers).to.deep.equal([]);
   });
 });
