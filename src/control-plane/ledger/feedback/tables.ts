@@ -38,8 +38,8 @@ export function createFeedbacks(language: Language): string {
 
 /**
  * In SQLite: which feedback was changed, in the order of the changes, for analytics. Times are not enough for that: a clock may be
- * set back, and a change may wait for its turn. A number is never used twice, so a reader misses no change. Triggers write them, so changes by an
- * earlier version are included.
+ * set back, and a change may wait for its turn. A number is never used twice, so a reader misses no change. Feedback that was
+ * stored before this table existed is in it too.
  */
 export const hasFeedbackChanges = "SELECT 1 FROM sqlite_master WHERE name = 'feedback_changes'";
 const noteChange =
