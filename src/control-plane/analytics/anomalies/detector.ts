@@ -30,7 +30,7 @@ export interface TrafficDifference {
 }
 
 /** Distance from the median, in standard deviations: means of logarithms are nearly normal, counts less so, sums of costs least. */
-const farDeviationsOfMeans = 5;
+const farDeviationsOfMeans = 4.5;
 const farDeviations = 6.5;
 const farDeviationsOfSums = 8;
 /** Traffic, sums of costs, and averages have to be so many times what is usual: traffic differs most from hour to hour. */
@@ -99,7 +99,7 @@ function costOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifferen
     { count: now.priced, mean: now.logCost },
     past.map(({ priced, logCost }) => ({ count: priced, mean: logCost })),
   );
-  return each !== null && now.cost >= 1.5 * usual ? difference : null;
+  return each !== null && now.cost >= 1.2 * usual ? difference : null;
 }
 
 function latencyOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
