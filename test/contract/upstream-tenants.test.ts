@@ -1,3 +1,4 @@
+// lane: slow
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Resolve } from '../../src/data-plane/upstream/address/resolver.js';

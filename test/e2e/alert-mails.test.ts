@@ -1,3 +1,4 @@
+// lane: slow
 import { randomBytes } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

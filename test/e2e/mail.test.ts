@@ -1,3 +1,4 @@
+// lane: slow
 import { expect } from 'chai';
 import { headgateHere } from '../support/cli-bench.js';
 import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';

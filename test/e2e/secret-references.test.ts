@@ -1,3 +1,4 @@
+// lane: slow
 import {
   mkdirSync,
   mkdtempSync,

@@ -1,3 +1,4 @@
+// lane: slow
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

@@ -1,3 +1,4 @@
+// lane: slow
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { makeGatewayKey } from '../../src/common/access/gateway-key.js';

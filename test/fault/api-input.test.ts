@@ -1,3 +1,4 @@
+// lane: slow
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// lane: slow
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';

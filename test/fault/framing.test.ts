@@ -1,3 +1,4 @@
+// lane: slow
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

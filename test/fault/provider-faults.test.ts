@@ -1,3 +1,4 @@
+// lane: slow
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// lane: not quick
+// lane: slow
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import protobuf from 'protobufjs';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { expect } from 'chai';
 import { around } from '../../src/control-plane/analytics/anomalies/check.js';
 import {

@@ -1,4 +1,4 @@
-// lane: heap
+// lane: heap, not quick
 import { expect } from 'chai';
 import { targetName } from '../../plugins/router/balance/identity.js';
 import { monotonicMs } from '../../src/common/bytes/monotonic.js';

@@ -1,3 +1,4 @@
+// lane: not quick
 import {
   chmodSync,
   cpSync,

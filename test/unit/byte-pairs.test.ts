@@ -1,3 +1,4 @@
+// lane: not quick
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';

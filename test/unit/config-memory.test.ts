@@ -1,4 +1,4 @@
-// lane: heap
+// lane: heap, not quick
 import { expect } from 'chai';
 import { factsOf } from '../../plugins/cache/config-facts.js';
 import config from '../../plugins/config/index.js';

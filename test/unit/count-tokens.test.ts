@@ -1,3 +1,4 @@
+// lane: not quick
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { expect } from 'chai';
 import { adminTree, protoFolder, treeOf } from '../../proto/tree.js';
 import { openapiFile } from '../../tools/gen/openapi.js';

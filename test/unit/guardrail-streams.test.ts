@@ -1,3 +1,4 @@
+// lane: not quick
 import { expect } from 'chai';
 import { makeCases } from '../../bench/labelled/cases.js';
 import { pii } from '../../plugins/guardrails/checks/pii/check.js';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CheckPool } from '../../plugins/guardrails/pool/pool.js';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import fc from 'fast-check';

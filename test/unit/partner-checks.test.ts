@@ -1,3 +1,4 @@
+// lane: not quick
 import { expect } from 'chai';
 import type {
   CheckParameters,

@@ -1,3 +1,4 @@
+// lane: not quick
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { Broadcast } from '../../plugins/cache/answers/broadcast.js';

@@ -1,4 +1,4 @@
-// lane: not quick
+// lane: slow
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

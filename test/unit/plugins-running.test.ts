@@ -1,4 +1,4 @@
-// lane: heap
+// lane: heap, not quick
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// lane: not quick
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';

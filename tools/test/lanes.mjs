@@ -4,7 +4,8 @@
 //   // lane: heap                    first, while the process is small: it measures the heap, which is collected each time
 //   // lane: shared gateway, quick   also part of `npm test -- --quick`, as all of test/unit, golden and fuzz are
 //   // lane: not quick               no part of it: it takes seconds of the processor
-//   // lane: slow                    only part of `npm test -- --all`: it kills processes or starts several gateways
+//   // lane: slow                    only part of `npm test -- --all`: it kills processes, starts several gateways, or goes
+//                                 through every route, field or page of the docs
 //
 // A file that says nothing runs with those of its folder.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
