@@ -1,4 +1,4 @@
-import { Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 
 /** Of an answer that is read as a whole. A list of a thousand uploads takes half of this. Bytes. */
@@ -26,16 +26,15 @@ export function boundAnswers(client: S3Client): S3Client {
 }
 
 /** `most`: bytes after which the body fails, and its connection is closed. */
-function bounded(body: Readable, most: number): Readable {
+const bounded = (body: Readable, most: number): Readable =>
+  Readable.from(pieces(body, most), { objectMode: false });
+
+/** Nothing is read before the client asks for it: by then it listens to errors, without which one would end the process. */
+async function* pieces(body: Readable, most: number): AsyncGenerator<Buffer> {
   let bytes = 0;
-  const counted = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      bytes += piece.length;
-      if (bytes > most) done(new Error('the answer is too long'));
-      else done(null, piece);
-    },
-  });
-  counted.on('close', () => body.destroy());
-  body.on('error', (error) => counted.destroy(error));
-  return body.pipe(counted);
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > most) throw new Error('the answer is too long');
+    yield piece;
+  }
 }

@@ -66,12 +66,12 @@ function wait(): void {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no right to',
+  EACCES: 'this user has no permission to read it',
   EISDIR: 'it is a folder',
   ELOOP: 'its links lead in a circle',
   ENOENT: 'there is no such file',
   ENOTDIR: 'a part of its path is no folder',
-  EPERM: 'this user has no right to',
+  EPERM: 'this user has no permission to read it',
 };
 
 /** Why a file cannot be read, in words: of a system error, whose code is kept where it has no words here. */

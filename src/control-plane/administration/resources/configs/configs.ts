@@ -73,7 +73,7 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
   async function placeOf(caller: Caller, { slug, workspace_id }: Named, archived = false): Promise<Place> {
     if (workspace_id || caller.workspaceId !== null) return caller.place(workspace_id, { archived });
     const [workspace, another] = await store.configs.workspacesWith(caller.organisationId, slug);
-    if (workspace === undefined) throw new AdminError('AB08', 'There is no such config.');
+    if (workspace === undefined) throw new AdminError('AB08', `There is no config ${slug}.`);
     if (another !== undefined)
       throw new AdminError('AB01', `workspace_id is required: several workspaces have a config ${slug}.`);
     return caller.place(workspace, { archived });
@@ -81,7 +81,7 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
 
   async function found(place: Place, { slug }: Named): Promise<ConfigWithText> {
     const config = await store.configs.get(place, slug);
-    if (config === null) throw new AdminError('AB08', 'There is no such config.');
+    if (config === null) throw new AdminError('AB08', `There is no config ${slug}.`);
     return config;
   }
 
