@@ -48,6 +48,21 @@ describe('a path that the gateway does not know', () => {
     provider?.close();
   });
 
+  it('is refused with its version twice, where the provider’s base URL ends in one too', async () => {
+    const call = (path: string) =>
+      fetch(`${gateway.url}${path}`, {
+        headers: { 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-provider': '@odd' },
+      });
+    got = null;
+    const refused = await call('/v1/v1/odd/things');
+    expect(refused.status).to.equal(404);
+    const { error } = (await refused.json()) as { error: { code: string; message: string; param: string } };
+    expect([error.code, error.param]).to.deep.equal(['not_found', 'path']);
+    expect(error.message).to.match(/^The path has its version twice; remove one/);
+    expect(got).to.equal(null);
+    expect((await call('/v1/v10/things')).status).to.equal(207);
+  });
+
   const ask = (method: string, body: Buffer | null): Promise<{ head: IncomingMessage; bytes: Buffer }> =>
     new Promise((done, failed) => {
       const asking = request(`${gateway.url}/v1/odd/things?a=b%20c&a=d`, {

@@ -5,6 +5,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
 import type { Target } from '../../src/common/core/target.js';
 import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
+import { nearestProvider } from '../../src/common/vocabulary/provider-name.js';
 import { type Address, resolveAddress } from '../../src/data-plane/pipeline/outgoing/address.js';
 import { providers } from '../../src/data-plane/providers/rows.js';
 
@@ -64,8 +65,41 @@ describe('an unknown provider', () => {
 
   it('is answered with the nearest built-in one, and how that is named', () => {
     expect(message('antropic')).to.include('did you mean anthropic? If not, name one of the built-in');
+    expect(message('mistral')).to.include('did you mean mistral-ai?');
     expect(message('@openai')).to.include('openai without @ is the built-in provider');
     expect(message('@production-key')).to.match(/here: name one of .*headgate providers list/);
+  });
+});
+
+describe('the provider that a config or header may have meant', () => {
+  it('is one whose name was cut short', () => {
+    const meant = (name: string) => nearestProvider(name, (row) => providers.has(row));
+    expect(['mistral', 'azure', 'vertex', 'workersai', 'gemini'].map(meant)).to.deep.equal([
+      'mistral-ai',
+      'azure-openai',
+      'vertex-ai',
+      'workers-ai',
+      null,
+    ]);
+  });
+});
+
+describe('a provider without an address of its own', () => {
+  const named = (customHost: string | null): Address => {
+    const x = { principal: { workspaceId: 'w' }, modelAsked: 'm', get: () => null } as unknown as Exchange;
+    const asked = { ...target, provider: 'ollama', customHost };
+    return resolveAddress(x, asked, {} as Directory, providers) as Address;
+  };
+
+  it('is refused with the header that names its address, and the next target is tried', () => {
+    const error = refusal(() => named(null));
+    expect([error.code, error.status, error.fallback]).to.deep.equal(['invalid_custom_host', 400, true]);
+    expect(error.message).to.match(/^ollama has no address of its own: .*x-gateway-custom-host/);
+    expect(error.message).not.to.include('.invalid');
+  });
+
+  it('is called at the address that the caller names', () => {
+    expect(named('https://models.example/v1').base).to.equal('https://models.example/v1');
   });
 });
 

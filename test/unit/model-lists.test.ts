@@ -79,4 +79,15 @@ describe('lists of models', () => {
     expect(await ask([named('a', [], true)], 'openai', '', dated)).to.include({ id: dated });
     expect(await ask([named('a', [])], 'openai', '', dated)).to.include({ code: 'not_found' });
   });
+
+  it('suggest the model that an unknown id is nearest to', async () => {
+    const providers = [named('main', ['gpt-4o-mini', 'org/name']), named('other', ['gpt-4o-mni'])];
+    const message = async (id: string): Promise<string> => (await ask(providers, 'openai', '', id)).message;
+    expect(await message('@main/gpt-4o-mni')).to.include('did you mean @main/gpt-4o-mini? If not, name it');
+    expect(await message('@mian/gpt-4o-mini')).to.include('did you mean @main/gpt-4o-mini?');
+    expect(await message('gpt-4o-mini')).to.include('did you mean @main/gpt-4o-mini?');
+    expect(await message('org/name')).to.include('did you mean @main/org/name?');
+    expect(await message('@main/entirely-different')).not.to.include('did you mean');
+    expect(await message('x'.repeat(100_000))).not.to.include('did you mean');
+  });
 });

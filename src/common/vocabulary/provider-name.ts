@@ -2,7 +2,8 @@ const letters = 'abcdefghijklmnopqrstuvwxyz0123456789-';
 
 /**
  * The provider that `name` may have been meant to be, or null. The rows are known only by asking, so this asks for
- * everything one slip away: a letter too many, missing, wrong, or swapped with its neighbour.
+ * everything one slip away: a letter too many, missing, wrong, or swapped with its neighbour, and for a name that is cut
+ * short (`mistral`, `azure`) with its usual endings.
  */
 export function nearestProvider(name: string, isProvider: (name: string) => boolean): string | null {
   const asked = name.trim().toLowerCase().replaceAll('_', '-').replaceAll(' ', '-');
@@ -19,6 +20,9 @@ export function nearestProvider(name: string, isProvider: (name: string) => bool
       if (isProvider(before + letter + after)) return before + letter + after;
       if (after !== '' && isProvider(before + letter + rest)) return before + letter + rest;
     }
+  }
+  for (const ending of ['-openai', '-ai']) {
+    if (isProvider(asked + ending)) return asked + ending;
   }
   return null;
 }

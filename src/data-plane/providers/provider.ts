@@ -22,6 +22,12 @@ export interface Quirk {
   apply(body: JsonObject): JsonObject;
 }
 
+/**
+ * Is this base URL only a placeholder? Servers of one's own, and services with an address for each customer, have no
+ * base URL until one is stored or sent.
+ */
+export const isPlaceholder = (base: string): boolean => base.includes('.needs-a-base-url.invalid/');
+
 /** A provider: an address, an auth, and which format it speaks at which path. Most providers are this and no more. */
 export interface ProviderDefinition {
   readonly name: string;

@@ -9,7 +9,7 @@ import { oracle } from './kinds/oracle.js';
 import { sagemaker } from './kinds/sagemaker.js';
 import { vertex } from './kinds/vertex.js';
 import { workersAi } from './kinds/workers-ai.js';
-import type { ProviderDefinition } from './provider.js';
+import { isPlaceholder, type ProviderDefinition } from './provider.js';
 
 const bearer = { kind: 'bearer' } as const;
 
@@ -81,6 +81,5 @@ export const providerRows = {
   has: (name: string): boolean => providers.has(name),
   names: (): Iterable<string> => providers.keys(),
   /** Is it a server of one's own, or at an address for each customer, that cannot be called without its address? */
-  needsAddress: (name: string): boolean =>
-    providers.get(name)?.base.includes('.needs-a-base-url.invalid/') === true,
+  needsAddress: (name: string): boolean => isPlaceholder(providers.get(name)?.base ?? ''),
 };

@@ -5,10 +5,10 @@ import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { directCredential } from '../../../common/plugin-host/slots.js';
 import type { ProviderPrices } from '../../../common/prices/provider-prices.js';
-import { nearest } from '../../../common/text/nearest.js';
+import { nearest, nearestName } from '../../../common/text/nearest.js';
 import type { FieldValues } from '../../../common/vocabulary/provider-fields.js';
 import { CallFields } from '../../providers/call-fields.js';
-import type { ProviderDefinition } from '../../providers/provider.js';
+import { isPlaceholder, type ProviderDefinition } from '../../providers/provider.js';
 import { accountOf } from './credential-digest.js';
 
 /** A resolved target: address, credential and headers of an attempt. */
@@ -96,12 +96,20 @@ function directAddress(
   const row = providers.get(name);
   if (row === undefined) throw unknownProvider(name, providers);
   const provider = row.forCall === undefined ? row : rowForCall(row, x, target, model, null, null);
+  const base = target.customHost ?? provider.base;
+  if (isPlaceholder(base)) {
+    throw new GatewayError(
+      'invalid_custom_host',
+      `${name} has no address of its own: send its base URL, version segment included, in x-gateway-custom-host (custom_host in a config), or name a stored provider that has one.`,
+      { param: 'custom_host' },
+    );
+  }
   const credential = target.apiKey ?? x.get(directCredential);
   return {
     provider,
     slug: null,
     integration: null,
-    base: target.customHost ?? provider.base,
+    base,
     credential,
     account: credential === null ? '' : accountOf(credential),
     callerChosen: target.customHost !== null || provider.givenBase === true,
@@ -267,7 +275,7 @@ function unknownProvider(name: string, providers: ReadonlyMap<string, ProviderDe
 
 function nearProvider(name: string, providers: ReadonlyMap<string, ProviderDefinition>): string {
   const bare = name.startsWith('@') ? name.slice(1) : name;
-  const meant = bare.length > longestCompared ? null : nearest(bare, providers.keys());
+  const meant = bare.length > longestCompared ? null : nearestName(bare, providers.keys());
   if (meant === null) return '';
   return bare === name
     ? `did you mean ${meant}? If not, `

@@ -66,6 +66,7 @@ export function passthroughCall(
   // Repeated credentials can only be found in uncompressed answers.
   setHeader(headers, 'accept-encoding', 'identity');
   const rest = passthroughPath(request.path, request.query);
+  checkVersion(address.base, rest);
   return {
     call: {
       target,
@@ -83,6 +84,18 @@ export function passthroughCall(
     prepared: null,
     trace: null,
   };
+}
+
+const version = /^\/v1(?:beta)?(?=\/)/;
+
+/** The usual reason for a second version is a client that adds its own to a base URL that ends in one. */
+function checkVersion(base: string, rest: string): void {
+  if (!version.test(rest) || !/\/v1(?:beta)?$/.test(base)) return;
+  throw new GatewayError(
+    'not_found',
+    'The path has its version twice; remove one, usually the last segment of the base URL.',
+    { param: 'path' },
+  );
 }
 
 const started = new WeakSet<Source>();

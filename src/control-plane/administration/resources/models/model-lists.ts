@@ -1,3 +1,4 @@
+import { nearest } from '../../../../common/text/nearest.js';
 import type { ModelsAnswer, ModelsQuestion } from '../../../../common/vocabulary/model-list.js';
 import type { Place, Store } from '../../../store/store.js';
 import { type CatalogueModel, type CatalogueParts, catalogue, catalogueModel } from './model-catalogue.js';
@@ -176,7 +177,7 @@ export async function answerModels(parts: CatalogueParts, asked: ModelsQuestion)
     const { one, list } = shapes[asked.shape];
     if (asked.id !== null) {
       const model = await catalogueModel(parts, place, asked.id);
-      if (model === null) throw unknownModel(asked.id);
+      if (model === null) throw unknownModel(asked.id, await nearModel(parts, place, asked.id));
       return { body: JSON.stringify(one(model)) };
     }
     const filter = { provider: query.get('provider'), aiService: query.get('ai_service') };
@@ -188,9 +189,30 @@ export async function answerModels(parts: CatalogueParts, asked: ModelsQuestion)
   }
 }
 
-const unknownModel = (id: string): ListRefusal =>
+/** Characters. Longer ids are not compared: the work grows with the square of the length. */
+const longestCompared = 96;
+/** Ids of about the same length that an id is compared with. */
+const mostCompared = 200;
+
+/** The listed id that was probably meant: the same model with its provider, else the nearest one. null: none is near. */
+async function nearModel(parts: CatalogueParts, place: Place, id: string): Promise<string | null> {
+  if (id.length > longestCompared) return null;
+  const isOf = (slug: string) => id.startsWith(`@${slug}/`);
+  const all = await catalogue(parts, place, { provider: null, aiService: null });
+  const same = all.find(({ name }) => name === id);
+  if (same !== undefined) return same.id;
+  // Of the provider that is named, where there is one: otherwise a model of another provider might be nearer.
+  const own = all.filter(({ provider }) => isOf(provider));
+  const close = (own.length > 0 ? own : all).filter((one) => Math.abs(one.id.length - id.length) <= 4);
+  return nearest(
+    id,
+    close.slice(0, mostCompared).map((one) => one.id),
+  );
+}
+
+const unknownModel = (id: string, meant: string | null): ListRefusal =>
   new ListRefusal(
     'not_found',
-    `There is no model ${JSON.stringify(id.slice(0, 200))} on the list of this key: name it @slug/model, as GET /v1/models lists it, or name a provider to have the call passed on.`,
+    `There is no model ${JSON.stringify(id.slice(0, 200))} on the list of this key: ${meant === null ? '' : `did you mean ${meant}? If not, `}name it @slug/model, as GET /v1/models lists it, or name a provider to have the call passed on.`,
     'model',
   );
