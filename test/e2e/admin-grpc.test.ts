@@ -145,6 +145,25 @@ describe('admin gRPC', () => {
     expect(fieldViolations.map(({ field }) => field)).to.include.members(['name', 'description']);
   });
 
+  it('names the field of a fault that only the handler of a call finds', async () => {
+    const admin = new Metadata();
+    admin.set('x-gateway-api-key', plane.first.admin_key);
+    for (const [method, message, field] of [
+      ['Providers.CreateProvider', {}, 'workspace_id'],
+      ['Providers.CreateProvider', { workspace_id: plane.first.workspace_id }, 'name'],
+      ['ApiKeys.CreateApiKey', { type: 'no', sub_type: 'such', name: 'n', scopes: ['logs.list'] }, 'type'],
+      ['Logs.ListLogs', { after: 'no cursor' }, 'after'],
+    ] as const) {
+      const error = await raw(plane, method, encode(adminMethod(method).request, message), admin);
+      expect(error?.code, method).to.equal(status.INVALID_ARGUMENT);
+      const [trailer] = error!.metadata.get('grpc-status-details-bin');
+      expect(trailer, method).to.be.instanceOf(Buffer);
+      expect((trailer as Buffer).toString('latin1'), method).to.match(
+        new RegExp(`google\\.rpc\\.BadRequest[^]*${field}`),
+      );
+    }
+  });
+
   it('refuses bytes that are no message, metadata without end, and a body beyond the cap', async () => {
     const garbage = await raw(plane, 'Configs.CreateConfig', Buffer.from([0x0a, 0xff, 0xff]), metadata);
     expect(garbage?.code).to.equal(status.INVALID_ARGUMENT);

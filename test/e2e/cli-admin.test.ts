@@ -51,6 +51,7 @@ describe('administrative commands, typed at a running gateway', function () {
         ['providers', 'add', 'x', '--no-key', '--workspace', 'nowhere'],
         /^headgate: --workspace: there is no/,
       ],
+      [['guardrails', 'list', '--workspace', 'nowhere'], /^headgate: --workspace: there is no such/],
       [
         ['keys', 'create', '--name', 'x', '--config', 'pc-none'],
         /^headgate: --config: there is no such config/,

@@ -104,7 +104,7 @@ export function typedPath(method: AdminMethod, path: string): string | null {
   const field = method.request.spelt(first);
   if (field === undefined) return null;
   if (argumentsOf(method).includes(field.name)) return `<${typed(field.name)}>${rest}`;
-  let [name, at, left] = [`--${typed(field.name)}`, field, rest];
+  let [name, at, left] = [flagName([field.name], false), field, rest];
   while (isSingleMessage(at)) {
     const [whole, inner = ''] = /^\.(\w+)/.exec(left) ?? [];
     const next = at.message!.spelt(inner);

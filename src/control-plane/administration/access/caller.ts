@@ -226,7 +226,7 @@ export class Caller {
       const { rows, total } = await this.store.workspaces.list(organisationId, { offset: 0, limit: 1 });
       const only = rows[0];
       if (total !== 1 || only === undefined) {
-        throw new AdminError('AB01', severalWorkspaces);
+        throw AdminError.field('workspace_id', severalWorkspaces.replace('workspace_id ', ''));
       }
       return { organisationId, workspaceId: only.id };
     }

@@ -9,8 +9,8 @@ interface PageRequest {
 export function pageOf(request: PageRequest, usual = 50): { offset: number; limit: number } {
   const size = request.page_size || usual;
   const page = request.current_page ?? 0;
-  if (size < 0) throw new AdminError('AB01', 'page_size must not be negative.');
-  if (page < 0) throw new AdminError('AB01', 'current_page counts from 0.');
+  if (size < 0) throw AdminError.field('page_size', 'must not be negative.');
+  if (page < 0) throw AdminError.field('current_page', 'counts from 0.');
   const limit = Math.min(size, 1000);
   return { offset: page * limit, limit };
 }
@@ -51,8 +51,7 @@ export const stale = (): AdminError =>
 /** A required text of at most `most` characters (Unicode code points, as the rules of fields count), trimmed. */
 export function textOf(field: string, value: string | null | undefined, most = 255): string {
   const text = value?.trim() ?? '';
-  if (text === '') throw new AdminError('AB01', `${field} is required.`);
-  if ([...text].length > most)
-    throw new AdminError('AB01', `${field} must be at most ${most} characters long.`);
+  if (text === '') throw AdminError.field(field, 'is required.');
+  if ([...text].length > most) throw AdminError.field(field, `must be at most ${most} characters long.`);
   return text;
 }

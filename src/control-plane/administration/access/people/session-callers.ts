@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto';
-import { severalWorkspaces } from '../../../../common/access/key-refusals.js';
 import { scopesOf } from '../../../../common/access/scopes.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type { Organisation, Session, Store, User } from '../../../store/store.js';
@@ -153,7 +152,7 @@ export class SessionCallers {
     }
     const takesOne = method.request.field('workspace_id') ?? method.request.field('workspace_slug');
     if (takesOne !== undefined && !method.access.organisationOnly && !ofAllWorkspaces.has(method.name))
-      throw new AdminError('AB01', severalWorkspaces.replace('this organisation has', 'you are in'));
+      throw AdminError.field('workspace_id', 'is required: you are in several workspaces.');
     return first;
   }
 }

@@ -75,7 +75,7 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
     const [workspace, another] = await store.configs.workspacesWith(caller.organisationId, slug);
     if (workspace === undefined) throw new AdminError('AB08', `There is no config ${slug}.`);
     if (another !== undefined)
-      throw new AdminError('AB01', `workspace_id is required: several workspaces have a config ${slug}.`);
+      throw AdminError.field('workspace_id', `is required: several workspaces have a config ${slug}.`);
     return caller.place(workspace, { archived });
   }
 

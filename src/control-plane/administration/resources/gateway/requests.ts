@@ -41,7 +41,7 @@ export function requestsService(parts: AdminParts): Service<'Requests'> {
     async ExplainRequest(caller, request) {
       const place = await caller.place(request.workspace_id);
       if (request.config_slug && request.config)
-        throw new AdminError('AB01', 'config and config_slug exclude each other: give one of them.');
+        throw AdminError.field('config', 'and config_slug exclude each other: give one of them.');
       const explained = await explain?.({
         key: await keyOf(caller, place, request.api_key_id),
         path: request.path || '/v1/chat/completions',

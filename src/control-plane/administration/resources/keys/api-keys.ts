@@ -32,7 +32,7 @@ function typeOf(request: CreateApiKeyRequest): KeyType {
   const type = types.find((known) => known === `${request.type}-${request.sub_type}`);
   if (type !== undefined) return type;
   const known = types.map((name) => name.replace('-', '/')).join(', ');
-  throw new AdminError('AB01', `type and sub_type must be one of ${known}.`);
+  throw AdminError.field('type', `and sub_type must be one of ${known}.`);
 }
 
 const missing = (): AdminError => new AdminError('AB08', 'There is no such key.');

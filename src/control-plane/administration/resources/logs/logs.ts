@@ -19,7 +19,7 @@ import { createTraces } from './spans/create-traces.js';
 
 function cursorOf(text: string): string {
   if (isCursor(text)) return text;
-  throw new AdminError('AB01', 'after must be the cursor of an earlier answer, or 0.');
+  throw AdminError.field('after', 'must be the cursor of an earlier answer, or 0.');
 }
 
 /** The requested page; `limit` and `page_size` mean the same. */
@@ -27,7 +27,7 @@ function pageOfLogs({ limit, page_size: size, current_page: page, after }: ListL
   if (limit && size && limit !== size)
     throw AdminError.field('page_size', 'is given as limit too, and differently.');
   const count = size || limit || 50;
-  if (count < 0) throw new AdminError('AB01', 'limit must not be negative.');
+  if (count < 0) throw AdminError.field('limit', 'must not be negative.');
   if (after && page) throw AdminError.field('current_page', 'cannot be given together with after.');
   const isPage = Boolean(size) || (page !== undefined && page !== null);
   const most = Math.min(count, 1000);
