@@ -55,6 +55,32 @@ describe('an answer of many values that is passed on', () => {
   });
 });
 
+describe('an answer that is too long to be parsed', () => {
+  const vectors = Array.from({ length: 60_000 }, () => ({ embedding: [0.123456789] }));
+  const usage = { prompt_tokens: 77, total_tokens: 77 };
+
+  for (const [where, json] of [
+    ['at its end', { object: 'list', data: vectors, model: 'm', usage }],
+    ['at its start', { model: 'm', object: 'list', usage, data: vectors }],
+  ] as const)
+    it(`has the usage and the model that it reports ${where}`, async () => {
+      const bytes = Buffer.from(JSON.stringify(json));
+      expect(bytes.length).to.be.above(1024 * 1024);
+      const { attempt, bytes: passed } = await read(30_000, piecesOf(bytes, bytes.length));
+      expect(passed.equals(bytes)).to.equal(true);
+      expect(attempt.modelUsed).to.equal('m');
+      expect(attempt.usage).to.include({ input: 77, source: 'provider' });
+    });
+
+  it('has no usage from within what a model has written', async () => {
+    const inner = { usage: { prompt_tokens: 1 } };
+    const list = [...vectors, { inner, text: JSON.stringify(inner) }];
+    const bytes = Buffer.from(JSON.stringify({ model: 'm', data: list, last: inner }));
+    const { attempt } = await read(30_000, piecesOf(bytes, bytes.length));
+    expect(attempt).not.to.have.property('usage');
+  });
+});
+
 describe('a long answer', () => {
   it('is put together with the event loop in between', async () => {
     const long = Buffer.from(JSON.stringify({ data: 'x'.repeat(20 * 1024 * 1024) }));

@@ -70,6 +70,16 @@ describe('the explanation of a cost', () => {
     expect([explained.matches, explained.attempts[0]?.longInput]).to.deep.equal([true, false]);
   });
 
+  it('counts no more for a request than the ledger does', () => {
+    const most = 9_007_199_254_740_991;
+    const explained = explainCost(rowOf({}, [used({ input: 900, output: 1e12 })], [most]), pricing);
+    expect(explained).to.include({ cost: most, matches: true });
+    expect(explained.attempts[0]?.lines.map(({ cost }) => decimalDollars(cost))).to.deep.equal([
+      '0.0018',
+      '9007.199254740991',
+    ]);
+  });
+
   it('shows where the ledger has another sum, and why there is none', () => {
     const changed = explainCost(rowOf({}, [used({ input: 100 })], [100e6]), pricing);
     expect(changed.matches).to.equal(false);

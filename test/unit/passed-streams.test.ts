@@ -127,6 +127,24 @@ describe('a stream in the format of its client', () => {
   };
   const named = (value: { type: string }): string => `event: ${value.type}\n${data(value)}`;
 
+  it('that breaks off is counted with the prompt that the provider reported', async () => {
+    const reported = { input_tokens: 10, cache_read_input_tokens: 900, cache_creation_input_tokens: 90 };
+    const start = { model: 'claude-sonnet-4-5', usage: { ...reported, output_tokens: 1 } };
+    const delta = { type: 'text_delta', text: 'some words came' };
+    const begin = named({ type: 'message_start', message: start } as { type: string });
+    const text = named({ type: 'content_block_delta', index: 0, delta } as { type: string });
+    for (const how of [
+      messages,
+      { body: { model: 'claude-sonnet-4-5', stream: true, messages: [{ role: 'user', content: 'Hi' }] } },
+    ]) {
+      worker.settled.length = 0;
+      await answered(begin + text, how, 'anthropic', true);
+      await settled();
+      const { usage } = worker.settled[0]!.attempts[0]!;
+      expect(usage).to.include({ input: 1000, cached: 900, cacheWrite: 90, source: 'counted' });
+    }
+  });
+
   it('that breaks inside an event ends with the last whole one and an error event of its own', async () => {
     for (const broken of [true, false]) {
       const text = await answered(`${chunk('Hello')}data: {"choices":[{"del`, {}, 'openai', broken);

@@ -4,6 +4,8 @@ import { ledgerVersion } from '../../src/common/ledger/fields.js';
 import { formatOf } from '../../src/common/ledger/journal-format.js';
 import { restOf } from '../../src/common/ledger/rows.js';
 import { anthropicUsage } from '../../src/data-plane/providers/formats/anthropic-usage.js';
+import { bedrockUsage } from '../../src/data-plane/providers/formats/bedrock-reply.js';
+import { cohereUsage } from '../../src/data-plane/providers/formats/cohere-usage.js';
 import { geminiUsage } from '../../src/data-plane/providers/formats/gemini-usage.js';
 import { openAiUsage } from '../../src/data-plane/providers/formats/openai-usage.js';
 import { settlementOf } from '../fault/journal-records.js';
@@ -42,6 +44,33 @@ describe('what is billed apart in an answer', () => {
     }
     expect(anthropicUsage({ input_tokens: 1, service_tier: 'standard' })).not.to.have.property('kinds');
     expect(geminiUsage({ promptTokenCount: 1 })).not.to.have.property('kinds');
+  });
+
+  for (const bad of [-1, '100', 2 ** 53 + 2, 1e300, Number.POSITIVE_INFINITY, [1], true])
+    it(`is not read from a report with ${JSON.stringify(bad)} tokens, whose answer would be free or beyond price`, () => {
+      expect(openAiUsage({ usage: { prompt_tokens: bad, completion_tokens: 5 } })).to.equal(null);
+      expect(openAiUsage({ usage: { prompt_tokens: 5, completion_tokens: bad } })).to.equal(null);
+      expect(anthropicUsage({ input_tokens: 5, output_tokens: bad }).source).to.equal('none');
+      expect(geminiUsage({ promptTokenCount: 5, candidatesTokenCount: bad }).source).to.equal('none');
+      expect(cohereUsage({ tokens: { input_tokens: bad, output_tokens: 5 } }).source).to.equal('none');
+      expect(bedrockUsage({ usage: { inputTokens: bad, outputTokens: 5 } })?.source).to.equal('none');
+    });
+
+  it('is not read from a report without any count', () => {
+    expect(openAiUsage({ usage: {} })).to.equal(null);
+    expect(openAiUsage({ usage: { prompt_tokens: null } })).to.equal(null);
+    expect(openAiUsage({ usage: { type: 'duration' } })).to.equal(null);
+    expect(anthropicUsage({}).source).to.equal('none');
+    expect(geminiUsage({}).source).to.equal('none');
+    expect(cohereUsage({}).source).to.equal('none');
+    expect(openAiUsage({ usage: { prompt_tokens: 0, completion_tokens: 0 } })).to.include({
+      input: 0,
+      source: 'provider',
+    });
+  });
+
+  it('has the whole input where the sum alone is reported', () => {
+    expect(openAiUsage({ usage: { total_tokens: 12 } })).to.include({ input: 12, output: 0 });
   });
 
   it("is read from Anthropic's usage: writes for an hour, and the tier", () => {

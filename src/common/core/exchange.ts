@@ -88,6 +88,8 @@ export interface Attempt extends AttemptRecord {
   readUs: number;
   /** Most tokens that the answer may have, if the attempt was cancelled before any of it arrived. Absent: it was not. */
   unseen?: number;
+  /** What its stream had reported when it broke off; absent or null: nothing. */
+  usageSoFar?: Usage | null;
 }
 
 /** An answer on its way to the client. */
@@ -179,10 +181,7 @@ export class Exchange {
   company: Company | null = null;
   /** The decisions on the way through the config, in order; null: there was nothing to decide. */
   route: Decision[] | null = null;
-  /**
-   * What it adds to budgets: before its `log` phase what is held back for all of its attempts so far, from then on what it
-   * used; null: nothing. Only that of `main` counts.
-   */
+  /** What it adds to budgets: before its `log` phase what all attempts hold back, then what it used. Only that of `main` counts. */
   charges: readonly Charge[] | null = null;
   /** The exchange that this one was forked from, directly or not; itself where it was not forked. */
   readonly main: Exchange;

@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../core/exchange.js';
 import type { LedgerRow } from '../ledger/record.js';
-import { type CostLine, costLines, priceFor } from './price.js';
+import { atMost, type CostLine, costLines, priceFor } from './price.js';
 import type { PriceBook, Quote } from './pricing.js';
 import type { ProviderPrices } from './provider-prices.js';
 
@@ -45,7 +45,7 @@ export function explainCost(
         explained(attempt, attempt === answered ? row.modelUsed : null, row.at, pricing, pricesOf(attempt)),
       );
   const known = attempts.flatMap(({ cost }) => (cost === null ? [] : [cost]));
-  const cost = isHit ? 0 : known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0);
+  const cost = isHit ? 0 : known.length === 0 ? null : known.reduce((sum, one) => atMost(sum + one), 0);
   const matches = cost === row.cost;
   return { attempts, cost, matches, note: noteOf(row, attempts, { isHit, matches }) };
 }
@@ -77,7 +77,7 @@ function explained(
     quote,
     longInput: priceFor(quote.price, usage.input, tier) !== ofTier,
     lines,
-    cost: lines.reduce((sum, line) => sum + line.cost, 0),
+    cost: lines.reduce((sum, line) => atMost(sum + line.cost), 0),
   };
 }
 

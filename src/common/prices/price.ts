@@ -201,7 +201,7 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
       rate: name,
       quantity: quantities[name],
       picos: rates[name],
-      cost: quantities[name] * rates[name],
+      cost: atMost(quantities[name] * rates[name]),
     }));
 }
 

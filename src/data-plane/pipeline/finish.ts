@@ -1,6 +1,7 @@
 import { BodyRecord } from '../../common/bytes/body-record.js';
 import type { EndpointName } from '../../common/core/endpoint.js';
 import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
+import type { Usage } from '../../common/core/usage.js';
 import { chainOf, leaveChain, runLog } from './chain.js';
 import type { Pipeline } from './parts.js';
 
@@ -83,8 +84,21 @@ async function count(pipeline: Pipeline, x: Exchange, attempt: Attempt): Promise
       events,
     });
     attempt.usage =
-      unseen === undefined || usage === null ? usage : { ...usage, output: unseen, source: 'counted' };
+      unseen === undefined || usage === null
+        ? countedOnward(attempt.usageSoFar ?? null, usage)
+        : { ...usage, output: unseen, source: 'counted' };
   } catch (error) {
     pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed');
   }
+}
+
+/**
+ * Of a stream that broke off: the prompt as the provider has reported it, which may have been read from its cache, and of the
+ * answer what was counted, if that is more than had been reported.
+ */
+function countedOnward(soFar: Usage | null, counted: Usage | null): Usage | null {
+  if (soFar === null) return counted;
+  const output = Math.max(soFar.output, counted?.output ?? 0);
+  const { input, cached, cacheWrite } = soFar.input === 0 && counted !== null ? counted : soFar;
+  return { ...soFar, input, cached, cacheWrite, output, source: 'counted' };
 }

@@ -2,6 +2,7 @@ import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
 import type { Trace, TraceContext } from '../../common/http/trace.js';
 import type { Settlement } from '../../common/ledger/record.js';
+import { atMost } from '../../common/prices/price.js';
 import { longestModel } from '../../common/vocabulary/model-name.js';
 import { keepBodies } from './answer/logged-bodies.js';
 import type { Parts } from './parts.js';
@@ -100,7 +101,7 @@ export function costOf(
       prices === null
         ? pricing.cost(provider, model, usage, at)
         : prices.cost(pricing, attempt.modelUsed, attempt.model, usage, at);
-    if (attempt.cost !== null) sum = (sum ?? 0) + attempt.cost;
+    if (attempt.cost !== null) sum = atMost((sum ?? 0) + attempt.cost);
   }
   return sum;
 }

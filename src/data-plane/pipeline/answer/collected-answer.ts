@@ -7,6 +7,7 @@ import { parseJson } from '../../../common/json/json.js';
 import { jsonBytes } from '../../../common/json/json-bytes.js';
 import { isQuick, quickCost } from '../../../common/json/json-scan.js';
 import { writeJsonInSlices } from '../../../common/json/json-slices.js';
+import { outerFields } from '../../../common/json/outer-fields.js';
 import { longestModel } from '../../../common/vocabulary/model-name.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
@@ -20,6 +21,8 @@ const parseAtMost = 512 * 1024;
 const convertAtMost = 256 * 1024;
 /** An answer that is passed on is parsed without keeping digits: vectors of `parseAtMost` bytes take 5 ms. */
 const passCost = 1.75 * quickCost;
+/** Where the formats that are passed on have what the log needs. */
+const reported = ['usage', 'usageMetadata', 'meta', 'model', 'modelVersion', 'service_tier'];
 const nothing = Buffer.alloc(0);
 
 /** An answer that was read whole, and what the client gets of it. */
@@ -90,6 +93,7 @@ export class CollectedAnswer {
     if (conversion === null && bytes.length > parseAtMost) {
       if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64)))
         throw invalidAnswer(this.outgoing, 'something that is not JSON');
+      this.#record(outerFields(bytes, reported));
       return bytes;
     }
     // Exact digits matter only if the JSON is written again.
@@ -102,11 +106,15 @@ export class CollectedAnswer {
   #clientJson(json: JsonObject | null): JsonObject {
     const { conversion } = this.outgoing;
     if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');
+    this.#record(json);
+    return conversion === null ? json : conversion.reply(json);
+  }
+
+  #record(json: JsonObject): void {
     const usage = usageOf(json, this.outgoing, this.pipeline);
     if (usage !== null) this.attempt.usage = usage;
     const model = json['model'] ?? json['modelVersion'];
     if (typeof model === 'string') this.attempt.modelUsed = this.mask.text(model.slice(0, longestModel));
-    return conversion === null ? json : conversion.reply(json);
   }
 
   #readError(bytes: Buffer): Buffer {
@@ -124,5 +132,6 @@ export function usageOf(
   { formats }: Pipeline,
 ): Usage | null {
   const reader = conversion ?? formats.get(wire) ?? formats.get('openai-chat');
-  return reader?.usage(answer) ?? null;
+  const usage = reader?.usage(answer) ?? null;
+  return usage?.source === 'none' ? null : usage;
 }

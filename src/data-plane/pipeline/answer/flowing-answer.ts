@@ -172,6 +172,7 @@ export class FlowingAnswer implements Sink, Source {
     if (this.#reading === null) return;
     const { usage, model } = this.#reading;
     if (usage !== null) this.attempt.usage = usage;
+    else this.attempt.usageSoFar = this.#reading.usageSoFar;
     if (model !== null) this.attempt.modelUsed ??= this.mask.text(model.slice(0, longestModel));
     this.#reading = null;
   }

@@ -27,6 +27,8 @@ export interface StreamReading {
   readonly hasReportedError: boolean;
   /** null for a stream that broke: the usage that it reported before is incomplete, so its text is counted. */
   readonly usage: Usage | null;
+  /** What a stream without `usage` has reported so far; null: nothing. */
+  readonly usageSoFar: Usage | null;
   readonly model: string | null;
   /** Content type of the client's answer; null: the provider's. */
   readonly contentType: string | null;
@@ -65,6 +67,10 @@ class Untouched implements StreamReading {
   push(chunk: Buffer): Buffer | null {
     this.tail.push(chunk);
     return this.#events.push(chunk);
+  }
+
+  get usageSoFar(): Usage | null {
+    return this.tail.end().usage;
   }
 
   /** Half an event is of no use. */
@@ -128,6 +134,11 @@ class Converted implements StreamReading {
   get usage(): Usage | null {
     const { done, usage } = this.reader;
     return done && usage.source !== 'none' ? usage : null;
+  }
+
+  get usageSoFar(): Usage | null {
+    const { usage } = this.reader;
+    return usage.source === 'none' ? null : usage;
   }
 
   get model(): string | null {

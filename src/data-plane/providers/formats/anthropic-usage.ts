@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, serviceTier, setKinds, type Usage } from '../../../common/core/usage.js';
-import { asObject, count } from './json-shape.js';
+import { asObject, count, hasCounts } from './json-shape.js';
+
+const totals = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens'];
 
 /**
  * The `usage` object of a message or of a stream's last `message_delta`. Anthropic counts cache reads and writes
@@ -22,7 +24,7 @@ export function anthropicUsage(raw: JsonObject): Usage {
     { cacheWriteHour: Math.min(usage.cacheWrite, count(writes?.['ephemeral_1h_input_tokens'])) },
     serviceTier(raw['service_tier']),
   );
-  usage.source = 'provider';
+  if (hasCounts(raw, totals)) usage.source = 'provider';
   return usage;
 }
 

@@ -7,7 +7,7 @@ import { uuidv7 } from '../../../common/text/id.js';
 import type { CanonicalReply, ConversionContext, WireError } from '../provider.js';
 import { canonicalUsage } from './anthropic-reply.js';
 import { jsonTool } from './anthropic-request.js';
-import { asArray, asObject, asString, count } from './json-shape.js';
+import { asArray, asObject, asString, count, hasCounts } from './json-shape.js';
 import { readProviderError } from './provider-error.js';
 import { stoppedBy } from './stopped-by.js';
 
@@ -39,6 +39,8 @@ export function finishReason(stopReason: unknown, jsonOnly: boolean, context: Co
   return Object.hasOwn(finishReasons, stopReason) ? (finishReasons[stopReason] as string) : 'stop';
 }
 
+const totals = ['inputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens', 'outputTokens'];
+
 /**
  * The `usage` of Converse (API_runtime_TokenUsage.html). Cache reads and writes are counted beside `inputTokens`; the
  * whole input is their sum. Reasoning is part of the output and not counted apart.
@@ -51,7 +53,7 @@ export function bedrockUsage(body: JsonObject): Usage | null {
   usage.cacheWrite = count(raw['cacheWriteInputTokens']);
   usage.input = count(raw['inputTokens']) + usage.cached + usage.cacheWrite;
   usage.output = count(raw['outputTokens']);
-  usage.source = 'provider';
+  if (hasCounts(raw, totals)) usage.source = 'provider';
   return usage;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, type Usage } from '../../../common/core/usage.js';
-import { asObject, count } from './json-shape.js';
+import { asObject, count, hasCounts } from './json-shape.js';
 
 /**
  * The `usage` of a chat, or the `meta` of embeddings and reranks. `tokens` is what went through the model,
@@ -12,6 +12,6 @@ export function cohereUsage(raw: JsonObject): Usage {
   usage.input = count(counts?.['input_tokens']);
   usage.output = count(counts?.['output_tokens']);
   usage.cached = Math.min(usage.input, count(raw['cached_tokens']));
-  usage.source = 'provider';
+  if (hasCounts(counts, ['input_tokens', 'output_tokens'])) usage.source = 'provider';
   return usage;
 }

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { noUsage, setKinds, type Usage } from '../../../common/core/usage.js';
-import { asArray, asObject, count } from './json-shape.js';
+import { asArray, asObject, count, hasCounts } from './json-shape.js';
+
+const totals = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount'];
 
 /**
  * A `usageMetadata` (types of @google/genai 2.32). Gemini counts thoughts beside the candidates and what tools of its
@@ -20,7 +22,7 @@ export function geminiUsage(raw: JsonObject): Usage {
     audioOutput: ofModality(raw['candidatesTokensDetails'], 'AUDIO'),
     imageOutput: ofModality(raw['candidatesTokensDetails'], 'IMAGE'),
   });
-  usage.source = 'provider';
+  if (hasCounts(raw, totals)) usage.source = 'provider';
   return usage;
 }
 

@@ -15,9 +15,30 @@ export function asString(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
+/** No answer uses more. Sums of such counts are exact. */
+const mostCounted = 1_000_000_000_000;
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= mostCounted;
+
 /** A token count as providers report it; what is no count is 0. */
 export function count(value: unknown): number {
-  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.trunc(value) : 0;
+  return isCount(value) ? Math.trunc(value) : 0;
+}
+
+/**
+ * Is there a count under at least one of these names, and nothing else under any of them? Otherwise the report cannot be used:
+ * an answer without a report is counted, and one with an empty report would be free.
+ */
+export function hasCounts(raw: JsonObject | null, names: readonly string[]): boolean {
+  let found = false;
+  for (const name of names) {
+    const value = raw?.[name] ?? null;
+    if (value === null) continue;
+    if (!isCount(value)) return false;
+    found = true;
+  }
+  return found;
 }
 
 /** Characters of a client's own text in an error message. */

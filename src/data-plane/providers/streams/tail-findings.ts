@@ -49,7 +49,9 @@ export function endOf(format: TailFormat): string {
 /** From the first and the last bytes of a stream, which may overlap, and whose cut events are left out. */
 export function findingsOf(format: TailFormat, head: Buffer, bytes: Buffer): TailFindings {
   const tail = new TailEvents(bytes);
-  return { ...formatFindings(format, head, tail), error: errorIn(tail) };
+  const found = formatFindings(format, head, tail);
+  const usage = found.usage?.source === 'none' ? null : found.usage;
+  return { ...found, usage, error: errorIn(tail) };
 }
 
 function formatFindings(format: TailFormat, head: Buffer, tail: TailEvents): PlainFindings {
@@ -173,8 +175,7 @@ function lastObject({ bytes }: TailEvents, name: string): JsonObject | null {
 /** Each event is a whole answer with the next parts: the last has its usage, and why it ended. */
 function geminiFindings(tail: TailEvents): PlainFindings {
   const last = tail.last?.object ?? null;
-  const usage =
-    asObject(last?.['usageMetadata']) ?? (last === null ? lastObject(tail, 'usageMetadata') : null);
+  const usage = lastMetadata(tail) ?? (last === null ? lastObject(tail, 'usageMetadata') : null);
   const candidates = last?.['candidates'];
   const ended = Array.isArray(candidates)
     ? candidates.some((candidate) => asObject(candidate)?.['finishReason'])
@@ -185,6 +186,16 @@ function geminiFindings(tail: TailEvents): PlainFindings {
     usage: usage === null ? null : geminiUsage(usage),
     model: typeof last?.['modelVersion'] === 'string' ? last['modelVersion'] : null,
   };
+}
+
+/** Of the last event that has some. */
+function lastMetadata(tail: TailEvents): JsonObject | null {
+  for (let i = 0; ; i++) {
+    const event = tail.fromEnd(i);
+    if (event === null) return null;
+    const usage = asObject(event.object?.['usageMetadata']);
+    if (usage !== null) return usage;
+  }
 }
 
 const responseEnds: ReadonlySet<unknown> = new Set([
