@@ -136,9 +136,25 @@ describe('exports of usage', () => {
     );
   });
 
+  it('have the same days wherever they are read', () => {
+    const zone = process.env['TZ'];
+    try {
+      for (const here of ['Asia/Tokyo', 'America/New_York']) {
+        process.env['TZ'] = here;
+        const times = ['2026-10-07 00:00:00', '2026-10-07T23:59:59', '2026-10-07 12:00:00 UTC'];
+        for (const text of [...times, '2026-10-07', '2026-10-08T01:00+02:00'])
+          expect(read('generic', `${genericHeader}\n${text},m,k,1,1,0`)[0]?.day, text).to.equal('2026-10-07');
+      }
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
+
   it('that cannot be read are refused with the line and the reason', () => {
     const line = (text: string) => () => read('generic', `${genericHeader}\n2026-10-07,m,k,1,1,0\n${text}`);
-    expect(line('2026-13-07,m,k,1,1,0')).to.throw('line 3 has no day but "2026-13-07"');
+    for (const bad of ['2026-13-07', '2026-02-30', '2026-02-30T00:00:00Z', '7', 'key 1', '10/07/2026'])
+      expect(line(`${bad},m,k,1,1,0`), bad).to.throw(`line 3 has no day but "${bad}"`);
     expect(line('2026-10-07,m,k,-1,1,0')).to.throw('line 3 input_tokens is no number of tokens: "-1"');
     expect(line('2026-10-07,m,k,1,1,dear')).to.throw('line 3 cost_usd is no amount: "dear"');
     expect(line(',m,k,1,1,0')).to.throw('line 3 has no date');

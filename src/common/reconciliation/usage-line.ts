@@ -62,16 +62,28 @@ function amount(fields: Fields, name: string): Amount {
 
 const short = (value: unknown): string => JSON.stringify(String(value).slice(0, 40));
 
-/** A day as it is, or that of a time: `2026-10-07`, `2026-10-07T00:00:00Z`, or Unix seconds. */
+const time = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}:?\d{2})?)?$/i;
+
+/**
+ * A day as it is, or that of a time: `2026-10-07`, `2026-10-07T00:00:00Z`, or Unix seconds. One without a zone is in UTC, as
+ * the days of exports are, wherever this runs.
+ */
 export function dayOf(text: string): string {
+  const [, date, clock = '00:00', zone = 'Z'] = time.exec(text) ?? [];
+  const isUtc = /^(Z|UTC)$/i.test(zone);
   const at = /^\d{9,11}$/.test(text)
     ? Number(text) * 1000
-    : Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text);
+    : isDate(date)
+      ? Date.parse(`${date}T${clock}${isUtc ? 'Z' : zone}`)
+      : Number.NaN;
   if (Number.isNaN(at)) throw new Error(`has no day but ${short(text)}`);
-  const day = new Date(at).toISOString().slice(0, 10);
-  if (text.length === 10 && /^\d{4}-/.test(text) && day !== text)
-    throw new Error(`has no day but ${short(text)}`);
-  return day;
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** Date takes the 30th of February for the 2nd of March. */
+function isDate(date: string | undefined): boolean {
+  const at = date === undefined ? Number.NaN : Date.parse(`${date}T00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === date;
 }
 
 function dayIn(fields: Fields, day: string | null, ...names: readonly string[]): string {
