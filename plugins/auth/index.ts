@@ -125,6 +125,13 @@ function noKey(headers: HeaderList, inQuery: string | null, shown: string): Gate
       { param: place },
     );
   }
+  if (bare && bare.toLowerCase() !== 'bearer') {
+    return new GatewayError(
+      '03',
+      `Invalid API key: the value of authorization does not begin with "Bearer ". Send "Authorization: Bearer <gateway key>", or the key alone in ${shown}.`,
+      { param: 'authorization' },
+    );
+  }
   return new GatewayError(
     '03',
     `Missing API key: send a gateway key in ${shown}, or as Authorization: Bearer <gateway key>.`,
