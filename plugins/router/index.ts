@@ -10,6 +10,7 @@ import { RetryBudget } from './health/retry-budget.js';
 import { Hedger } from './hedge.js';
 import { Admission } from './limits/admission.js';
 import { Mirrors } from './mirror.js';
+import { requireOneTarget } from './one-target.js';
 import { planOf } from './plan.js';
 import stage from './stage.js';
 import { ask, type RouterDeps, settled, unasked, Walk } from './walk.js';
@@ -24,6 +25,7 @@ interface RouterOptions {
  *
  *   choose.ts        chooses a strategy's child: by weight, session or measurements (meters.ts)
  *   plan.ts          the plan of a request that is not sent
+ *   one-target.ts    calls that must not choose among several
  *   walk.ts          the next target after a failure, and retries
  *   outcome.ts       what counts as failed
  *   breaker.ts       which targets are skipped for that
@@ -88,6 +90,7 @@ export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
 });
 
 function route(deps: RouterDeps, x: Exchange): Promise<Reply> {
+  requireOneTarget(x);
   if (deps.breakers.open > 0) {
     const open = deps.breakers.opened(x);
     if (open !== null) return routeAround(deps, x, open);

@@ -5,8 +5,11 @@ import { Chooser } from '../../plugins/router/balance/choose.js';
 import { metered } from '../../plugins/router/balance/metered.js';
 import { Meters } from '../../plugins/router/balance/meters.js';
 import { Sessions } from '../../plugins/router/balance/sessions.js';
+import { requireOneTarget } from '../../plugins/router/one-target.js';
 import type { Principal } from '../../src/common/access/principal.js';
 import type { Sink } from '../../src/common/bytes/body.js';
+import type { Endpoint } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/common/core/exchange.js';
 import type { RouteNode, Target } from '../../src/common/core/target.js';
 import { compileConfig } from '../../src/data-plane/routing/compile.js';
@@ -19,13 +22,15 @@ interface Asked {
   readonly metadata?: Record<string, string>;
   readonly json?: Record<string, unknown>;
   readonly headers?: string[];
+  /** One that is passed through. */
+  readonly path?: string;
 }
 
 function exchange(config: unknown, asked: Asked = {}): Exchange {
   const json = asked.json ?? { model: 'gpt-4o-mini' };
   const request: ClientRequest = {
     method: 'POST',
-    path: '/v1/chat/completions',
+    path: asked.path ?? '/v1/chat/completions',
     query: '',
     headers: asked.headers ?? [],
     remoteAddress: '127.0.0.1',
@@ -33,7 +38,11 @@ function exchange(config: unknown, asked: Asked = {}): Exchange {
     stream: null,
     json,
   };
-  const x = new Exchange('req-1', { name: 'chat', format: 'openai-chat', body: 'json' }, request);
+  const endpoint: Endpoint =
+    asked.path === undefined
+      ? { name: 'chat', format: 'openai-chat', body: 'json' }
+      : { name: 'passthrough', format: 'none', body: 'stream' };
+  const x = new Exchange('req-1', endpoint, request);
   x.principal = { workspaceId: asked.workspace ?? 'ws-1', keyId: asked.key ?? 'key-1' } as Principal;
   x.config = compile(config);
   x.modelAsked = 'gpt-4o-mini';
@@ -136,6 +145,60 @@ describe('a load balancer by weight', () => {
     expect(seen['b']).to.be.closeTo(15_000, 400);
     const all = chooser({ closed: new Set(['a', 'b', 'c']) });
     expect(counts(10_000, () => all.pick(x, rootOf(x)))['a']).to.be.closeTo(6000, 300);
+  });
+});
+
+describe('files, batches and fine-tuning jobs', () => {
+  const two = [named('a'), named('b')];
+  const refusal = (config: unknown, path: string): string | null => {
+    try {
+      requireOneTarget(exchange(config, { path, metadata: { plan: 'paid' } }));
+      return null;
+    } catch (thrown) {
+      return thrown instanceof GatewayError ? thrown.code : String(thrown);
+    }
+  };
+  const paths = [
+    '/v1/files',
+    '/v1/files/f-1/content',
+    '/v1/batches',
+    '/v1/batches/b-1',
+    '/v1/fine_tuning/jobs',
+  ];
+
+  it('are refused where a fallback or a balancer has several targets', () => {
+    for (const path of paths) {
+      for (const mode of ['fallback', 'loadbalance', 'least_cost', 'priority'])
+        expect(refusal(balance({ mode }, ...two), path)).to.equal('invalid_request');
+      const nested = balance({ mode: 'fallback' }, balance(byWeight, ...two));
+      expect(refusal(nested, path)).to.equal('invalid_request');
+    }
+  });
+
+  it('go to the one target that can be called', () => {
+    for (const path of paths) {
+      expect(refusal(balance({ mode: 'fallback' }, named('a')), path)).to.equal(null);
+      expect(refusal(balance({ mode: 'single' }, ...two), path)).to.equal(null);
+      expect(refusal(balance(byWeight, named('a', 0), named('b', 1)), path)).to.equal(null);
+    }
+  });
+
+  it('go where conditions lead, unless that is a choice', () => {
+    const conditional = (plan: string) => {
+      // biome-ignore lint/suspicious/noThenProperty: a key of conditions, never awaited.
+      const conditions = [{ query: { 'metadata.plan': plan }, then: 'a' }];
+      const choice = { name: 'c', ...balance(byWeight, ...two) };
+      return balance({ mode: 'conditional', conditions, default: 'c' }, named('a'), choice);
+    };
+    expect(refusal(conditional('paid'), '/v1/files')).to.equal(null);
+    expect(refusal(conditional('free'), '/v1/files')).to.equal('invalid_request');
+  });
+
+  it('are recognised by their path', () => {
+    const config = balance({ mode: 'fallback' }, ...two);
+    for (const path of ['/v1/filesystem', '/v1/assistants', '/v1/vector_stores/v/files'])
+      expect(refusal(config, path)).to.equal(null);
+    expect(() => requireOneTarget(exchange(config))).to.not.throw();
   });
 });
 
