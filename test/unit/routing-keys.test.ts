@@ -151,10 +151,10 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       'config.strategy.cb_config: must have failure_threshold or failure_threshold_percentage',
     ],
     [
-      'cooldown_interval from a second',
-      breaker({ cooldown_interval: 1000 }),
-      breaker({ cooldown_interval: 999 }),
-      'config.cb_config.cooldown_interval: must be a whole number of milliseconds from 1000 to 86400000',
+      'cooldown_interval up to a day',
+      breaker({ cooldown_interval: 0 }),
+      breaker({ cooldown_interval: 86_400_001 }),
+      'config.cb_config.cooldown_interval: must be a whole number of milliseconds from 0 to 86400000',
     ],
     [
       'cooldown_interval given',
@@ -289,12 +289,6 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       'config.mirror.target: must be one target, without targets and mirror of its own',
     ],
     [
-      'sticky with fields',
-      strategy({ mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['metadata.user'] } }),
-      strategy({ mode: 'loadbalance', sticky: { enabled: true } }),
-      'config.strategy.sticky.hash_fields: is required where sticky is enabled',
-    ],
-    [
       'sticky with fields that can be read',
       strategy({ mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['params.user', 'headers.x'] } }),
       strategy({ mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['params.user', 'body.x'] } }),
@@ -316,13 +310,13 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       'at most 16 fields',
       strategy({ mode: 'loadbalance', sticky: { enabled: true, hash_fields: list(16, 'params.a') } }),
       strategy({ mode: 'loadbalance', sticky: { enabled: true, hash_fields: list(17, 'params.a') } }),
-      'config.strategy.sticky.hash_fields: must be a list of 1 to 16 fields',
+      'config.strategy.sticky.hash_fields: must be a list of at most 16 fields',
     ],
     [
-      'ttl of sticky from a second',
+      'ttl of sticky above 0',
       strategy({ mode: 'loadbalance', sticky: { enabled: false, ttl: 1 } }),
       strategy({ mode: 'loadbalance', sticky: { enabled: false, ttl: 0 } }),
-      'config.strategy.sticky.ttl: must be a number of seconds from 1 to 31536000',
+      'config.strategy.sticky.ttl: must be a number of seconds above 0 and up to 31536000',
     ],
     [
       'sticky with what balances',
@@ -395,6 +389,30 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       expect(findings(bad)).to.deep.equal([finding]);
     });
   }
+});
+
+describe('a config that leaves much to the gateway', () => {
+  it('may be sticky without fields, and for less than a second', () => {
+    for (const sticky of [
+      { enabled: true },
+      { enabled: true, hash_fields: [] },
+      { enabled: true, ttl: 0.5 },
+    ]) {
+      expect(findings(strategy({ mode: 'loadbalance', sticky }))).to.deep.equal([]);
+    }
+    const finding = 'config.strategy.sticky.ttl: must be a number of seconds above 0 and up to 31536000';
+    const none = { enabled: true, ttl: 0 };
+    expect(findings(strategy({ mode: 'loadbalance', sticky: none }))).to.deep.equal([finding]);
+  });
+
+  it('may have a cooldown that is too short, which is then a second', () => {
+    const cb_config = { failure_threshold: 1, cooldown_interval: 10 };
+    const config = strategy({ mode: 'fallback', cb_config });
+    expect(findings(config)).to.deep.equal([]);
+    const { root } = compile(config);
+    const child = root.kind === 'fallback' ? root.children[0]! : root;
+    expect(child.kind === 'target' && child.target.breaker?.cooldownMs).to.equal(1000);
+  });
 });
 
 describe('the targets of a conditional strategy', () => {

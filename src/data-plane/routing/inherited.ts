@@ -62,13 +62,16 @@ function sharesFallback(around: StrategyFields | null): boolean {
 export const frozen = (codes: readonly number[] | undefined): readonly number[] | null =>
   codes === undefined ? null : Object.freeze([...codes]);
 
+/** Shorter cooldowns are raised to this one, so that probes do not become a load of their own. */
+const shortestCooldownMs = 1000;
+
 function breakerOf(given: BreakerFields | undefined): Breaker | null {
   if (given === undefined) return null;
   return Object.freeze({
     failureThreshold: given.failure_threshold ?? null,
     failureThresholdPercentage: given.failure_threshold_percentage ?? null,
     minimumRequests: given.minimum_requests ?? 5,
-    cooldownMs: given.cooldown_interval,
+    cooldownMs: Math.max(given.cooldown_interval, shortestCooldownMs),
     failureStatusCodes: frozen(given.failure_status_codes),
   });
 }

@@ -143,8 +143,6 @@ function checkStrategy({ path, fields, children }: Draft, context: RuleContext, 
 function checkSessions(strategy: StrategyFields, at: string, context: RuleContext, findings: Findings): void {
   const { sticky, affinity } = strategy;
   const path = childPath(childPath(at, 'sticky'), 'hash_fields');
-  if (sticky?.enabled === true && sticky.hash_fields === undefined)
-    findings.add(path, 'is required where sticky is enabled');
   sticky?.hash_fields?.forEach((field, i) => {
     if (fieldReader(field) === null)
       findings.add(

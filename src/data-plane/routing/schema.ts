@@ -158,8 +158,10 @@ const group = (properties: Record<string, ConfigSchema>, required: readonly stri
 });
 
 const seconds: ConfigSchema = {
-  ...share(1, 31_536_000),
-  description: 'must be a number of seconds from 1 to 31536000',
+  type: 'number',
+  exclusiveMinimum: 0,
+  maximum: 31_536_000,
+  description: 'must be a number of seconds above 0 and up to 31536000',
 };
 
 const cbConfig = group(
@@ -172,7 +174,7 @@ const cbConfig = group(
       description: 'must be a number above 0 and up to 100',
     },
     minimum_requests: wholeNumber(1, 1_000_000),
-    cooldown_interval: wholeNumber(1000, 86_400_000, ' of milliseconds'),
+    cooldown_interval: wholeNumber(0, 86_400_000, ' of milliseconds'),
     failure_status_codes: statusCodes,
   },
   ['cooldown_interval'],
@@ -206,9 +208,8 @@ const groups = {
           enabled: flag,
           hash_fields: {
             type: 'array',
-            minItems: 1,
             maxItems: 16,
-            description: 'must be a list of 1 to 16 fields',
+            description: 'must be a list of at most 16 fields',
             items: {
               ...text(256, 'must begin with metadata., params. or headers.'),
               pattern: '^(metadata|params|headers)\\..+$',

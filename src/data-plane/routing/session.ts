@@ -11,8 +11,9 @@ const maxTurns = 16;
 /** Characters of a field's value: it may be the client's whole body. */
 const maxValue = 4096;
 
-/** A session by the values of fields. A request without any of them has no session. */
+/** A session by the values of fields. A request without any of them has no session; without fields a key has one session. */
 export function sessionReader(fields: readonly string[]): SessionReader {
+  if (fields.length === 0) return () => '';
   const readers = fields.map((field) => fieldReader(field)!);
   return (facts) => {
     let some = false;
