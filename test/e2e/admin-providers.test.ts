@@ -249,6 +249,27 @@ describe('providers and virtual keys over the administration plane', () => {
     });
   });
 
+  it('are found without workspace_id where only one workspace has them', async () => {
+    const organisation = { key: plane.first.admin_key };
+    for (const [path, slug, rest] of [
+      ['/v1/providers', 'one-place', { integration_id: 'lent' }],
+      ['/v1/virtual-keys', 'one-place-key', { provider: 'openai', key: 'sk-canary-key-0123' }],
+    ] as const) {
+      expect((await ask('POST', path, { name: 'N', slug, ...rest })).status).to.equal(200);
+      const read = await ask('GET', `${path}/${slug}`, undefined, organisation);
+      expect([read.status, read.json.slug], path).to.deep.equal([200, slug]);
+      expect((await ask('PUT', `${path}/${slug}`, { name: 'M' }, organisation)).status).to.equal(200);
+      const again = { name: 'N', slug, workspace_id: 'other', provider: 'openai', key: 'sk-canary-key-0123' };
+      expect((await ask('POST', path, again, organisation)).status).to.equal(200);
+      const message = await no(ask('GET', `${path}/${slug}`, undefined, organisation), 400, 'AB01');
+      expect(message).to.include('workspace_id is required: several workspaces have a');
+      const other = `${path}/${slug}?workspace_id=other`;
+      expect((await ask('DELETE', other, undefined, organisation)).status).to.equal(200);
+      expect((await ask('DELETE', `${path}/${slug}`, undefined, organisation)).status).to.equal(200);
+      await no(ask('DELETE', `${path}/${slug}`, undefined, organisation), 404, 'AB08');
+    }
+  });
+
   describe('virtual keys', () => {
     it('are the same records by their older name', async () => {
       const made = await virtualKey({ slug: 'vk', note: 'n', custom_headers: { a: 'canary-header-02' } });

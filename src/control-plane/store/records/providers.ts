@@ -89,6 +89,8 @@ export interface ProviderStore {
   get(place: Place, slugOrId: string): Promise<Provider | null>;
   /** Wherever in the organisation it is. */
   byId(organisationId: string, id: string): Promise<Provider | null>;
+  /** Ids of the workspaces that have a provider of that slug or id. */
+  workspacesWith(organisationId: string, slugOrId: string): Promise<readonly string[]>;
   list(place: Place, page: Page, filter?: ProviderFilter): Promise<Listed<Provider>>;
   /** `missing`: the workspace, or the integration. */
   /** Those that calls can use now, by slug, `limit` at most; `slug`: that one alone. */

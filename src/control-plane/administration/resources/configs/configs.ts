@@ -8,6 +8,7 @@ import { setOf } from '../../audit/mask.js';
 import { pageOf, textOf, timeOf, timeOrNull } from '../../grpc/wire.js';
 import { settled } from '../../records.js';
 import { checkReferences } from '../../references/config-references.js';
+import { onlyWorkspace } from '../../references/only-workspace.js';
 import type { AdminParts, Service } from '../../service.js';
 
 const largestConfig = 256 * 1024;
@@ -69,15 +70,9 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
     return text;
   }
 
-  /** The workspace whose config is meant: an organisation's key may leave it out where only one has such a config. */
-  async function placeOf(caller: Caller, { slug, workspace_id }: Named, archived = false): Promise<Place> {
-    if (workspace_id || caller.workspaceId !== null) return caller.place(workspace_id, { archived });
-    const [workspace, another] = await store.configs.workspacesWith(caller.organisationId, slug);
-    if (workspace === undefined) throw new AdminError('AB08', `There is no config ${slug}.`);
-    if (another !== undefined)
-      throw AdminError.field('workspace_id', `is required: several workspaces have a config ${slug}.`);
-    return caller.place(workspace, { archived });
-  }
+  const kind = { name: 'config', workspacesWith: store.configs.workspacesWith.bind(store.configs) };
+  const placeOf = (caller: Caller, named: Named, archived = false): Promise<Place> =>
+    onlyWorkspace(caller, named, kind, { archived });
 
   async function found(place: Place, { slug }: Named): Promise<ConfigWithText> {
     const config = await store.configs.get(place, slug);

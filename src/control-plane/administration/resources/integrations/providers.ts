@@ -28,6 +28,7 @@ import {
   secretMappingsOf,
 } from '../../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf } from '../../grpc/wire.js';
+import { onlyWorkspace } from '../../references/only-workspace.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type BudgetState, BudgetStates } from '../../usage/budget-states.js';
 import { checkAddress, providerNamed } from './provider-names.js';
@@ -94,6 +95,7 @@ export async function duplicated(
 export function providersService(parts: AdminParts): Service<'Providers'> {
   const { store } = parts;
   const states = new BudgetStates(parts.budgets, parts.answered);
+  const kind = { name: 'provider', workspacesWith: store.providers.workspacesWith.bind(store.providers) };
 
   async function shown(rows: readonly Provider[], org: string): Promise<ProviderMessage[]> {
     const now = Date.now();
@@ -155,15 +157,15 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       return { object: 'list', total, data: await shown(rows, place.organisationId) };
     },
 
-    async GetProvider(caller, { slug, workspace_id }) {
-      const provider = await store.providers.get(await caller.place(workspace_id), slug);
+    async GetProvider(caller, request) {
+      const provider = await store.providers.get(await onlyWorkspace(caller, request, kind), request.slug);
       if (provider === null) throw new AdminError('AB08', 'There is no such provider.');
       const [message] = await shown([provider], provider.organisationId);
       return message!;
     },
 
     async UpdateProvider(caller, request) {
-      const place = await caller.place(request.workspace_id);
+      const place = await onlyWorkspace(caller, request, kind);
       const before = await store.providers.get(place, request.slug);
       if (before === null) throw new AdminError('AB08', 'There is no such provider.');
       const asked = changeOf(request, 'secret_mappings');
@@ -192,8 +194,9 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       return { id: provider.id, slug: provider.slug };
     },
 
-    async DeleteProvider(caller, { slug, workspace_id, etag }) {
-      const gone = await store.providers.delete(await caller.place(workspace_id), slug, etag ?? undefined);
+    async DeleteProvider(caller, request) {
+      const place = await onlyWorkspace(caller, request, kind);
+      const gone = await store.providers.delete(place, request.slug, request.etag ?? undefined);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such provider.');
       if (gone === 'stale') throw stale();
       caller.changed(gone, [forgetProvider(gone)]);

@@ -21,6 +21,7 @@ import {
   secretMappingsOf,
 } from '../../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf } from '../../grpc/wire.js';
+import { onlyWorkspace } from '../../references/only-workspace.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type BudgetState, BudgetStates } from '../../usage/budget-states.js';
 import { checkAddress, needsKey, providerNamed } from './provider-names.js';
@@ -68,6 +69,8 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   const { store } = parts;
   const states = new BudgetStates(parts.budgets, parts.answered);
   const missing = (): AdminError => new AdminError('AB08', 'There is no such virtual key.');
+
+  const kind = { name: 'virtual key', workspacesWith: store.providers.workspacesWith.bind(store.providers) };
 
   async function workspaceName({ organisationId, workspaceId }: Place): Promise<string> {
     return (await store.workspaces.get(organisationId, workspaceId))?.name ?? '';
@@ -126,16 +129,16 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       return { object: 'list', total, data: await shown(rows, place) };
     },
 
-    async GetVirtualKey(caller, { slug, workspace_id }) {
-      const place = await caller.place(workspace_id);
-      const provider = await store.providers.get(place, slug);
+    async GetVirtualKey(caller, request) {
+      const place = await onlyWorkspace(caller, request, kind);
+      const provider = await store.providers.get(place, request.slug);
       if (provider === null) throw missing();
       const [message] = await shown([provider], place);
       return { ...message!, model_config: modelConfigOf(provider) };
     },
 
     async UpdateVirtualKey(caller, request) {
-      const place = await caller.place(request.workspace_id);
+      const place = await onlyWorkspace(caller, request, kind);
       const before = await store.providers.get(place, request.slug);
       if (before === null) throw missing();
       const mappings = changeOf(request, 'secret_mappings');
@@ -165,8 +168,9 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       return {};
     },
 
-    async DeleteVirtualKey(caller, { slug, workspace_id, etag }) {
-      const gone = await store.providers.delete(await caller.place(workspace_id), slug, etag ?? undefined);
+    async DeleteVirtualKey(caller, request) {
+      const place = await onlyWorkspace(caller, request, kind);
+      const gone = await store.providers.delete(place, request.slug, request.etag ?? undefined);
       if (gone === 'missing') throw missing();
       if (gone === 'stale') throw stale();
       changed(caller, gone);

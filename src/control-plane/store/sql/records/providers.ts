@@ -117,6 +117,16 @@ export class SqlProviders implements ProviderStore {
     });
   }
 
+  workspacesWith(organisationId: string, slugOrId: string): Promise<readonly string[]> {
+    return this.database.read((sql) =>
+      sql('providers')
+        .where({ organisation_id: organisationId })
+        .andWhere((either) => either.where({ slug: slugOrId }).orWhere({ id: slugOrId }))
+        .distinct()
+        .pluck('workspace_id'),
+    );
+  }
+
   list(place: Place, page: Page, { tags = [] }: ProviderFilter = {}): Promise<Listed<Provider>> {
     return this.database.read(async (sql) => {
       const wanted = sql('providers').where(at(place));
