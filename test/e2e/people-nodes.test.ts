@@ -168,7 +168,7 @@ describe('people who sign in at two gateways on one PostgreSQL', function () {
         'multipart/form-data; boundary=x',
       ])
         expect((await send(one, 'POST', '/v1/auth/sign-in', body, { 'content-type': type })).status).to.equal(
-          415,
+          400,
         );
       const foreign = await send(one, 'POST', '/v1/auth/sign-in', body, { 'sec-fetch-site': 'cross-site' });
       expect(foreign.status).to.equal(403);

@@ -45,6 +45,28 @@ describe('the administration plane over REST', () => {
     };
   }
 
+  it('takes the organisation of its key in every request, and refuses another one', async () => {
+    const own = gateway.organisationId;
+    const other = '00000000-0000-4000-8000-000000000000';
+    const config = { retry: { attempts: 2 } };
+    const made = await ask('POST', '/v1/configs', { name: 'named', config, organisation_id: own });
+    expect(made.status).to.equal(200);
+    const path = `/v1/configs/${made.json.data.slug}`;
+    const change = { name: 'renamed', organisation_id: own };
+    expect((await ask('PUT', path, change)).status).to.equal(200);
+    for (const read of [path, '/v1/configs', '/v1/admin/users', '/v1/admin/workspaces']) {
+      expect((await ask('GET', `${read}?organisation_id=${own}`)).status, read).to.equal(200);
+      const refused = await ask('GET', `${read}?organisation_id=${other}`);
+      expect(refused.status, read).to.equal(404);
+      expect(refused.json.data, read).to.deep.equal({
+        message: 'organisation_id: there is no such organisation.',
+        errorCode: 'AB02',
+      });
+    }
+    expect((await ask('PUT', path, { ...change, organisation_id: other })).status).to.equal(404);
+    expect((await ask('DELETE', `${path}?organisation_id=${own}`)).status).to.equal(200);
+  });
+
   it('creates, lists, reads, updates and deletes a config, in the form that the specification gives', async () => {
     const made = await ask('POST', '/v1/configs', {
       name: 'rest',

@@ -77,16 +77,22 @@ describe('a REST request as a message', () => {
     [{ body: 'null' }, '400 The body must be an object.'],
     [
       { body: 'x', headers: ['content-type', 'text/plain'] },
-      '415 The body must be application/json in UTF-8.',
+      '400 The body must be application/json in UTF-8.',
     ],
     [
       { body: '{}', headers: ['content-type', 'application/json; charset="UTF-16"'] },
-      '415 The body must be application/json in UTF-8.',
+      '400 The body must be application/json in UTF-8.',
     ],
     [{ body: '{}', headers: ['content-encoding', 'gzip'] }, '415 The body must not be compressed.'],
     [{ headers: ['if-match', '"1"', 'if-match', '"2"'] }, '400 if-match is sent twice.'],
     [{ headers: ['idempotency-key', 'a', 'idempotency-key', 'a'] }, '400 idempotency-key is sent twice.'],
     [{ body: '{"kind":"other"}' }, '400 kind cannot be changed.'],
+    [{ body: '{"organisation_id":5}' }, '400 organisation_id must be text.'],
+    [
+      { body: '{"organisation_id":"o"}', query: 'organisation_id=p' },
+      '400 organisation_id is given twice, and differently.',
+    ],
+    [{ body: '{"part":{"organisation_id":"o"}}' }, '400 part."organisation_id" is not a field of part.'],
   ];
   for (const [sent, problem] of refused) {
     it(`refuses ${JSON.stringify({ ...sent, body: String(sent.body ?? '').slice(0, 40) })}`, () =>
@@ -113,6 +119,9 @@ describe('a REST request as a message', () => {
     [{ body: '{"id":"a","workspaceId":"w"}' }, { workspace_id: 'w', update_mask: ['workspace_id'] }],
     [{ headers: ['if-match', 'W/"3"', 'idempotency-key', 'k'] }, { etag: '3', request_id: 'k' }],
     [{ headers: ['if-match', '*'] }, {}],
+    [{ query: 'organisation_id=o' }, { organisation_id: 'o' }],
+    [{ body: '{"organisation_id":"o"}' }, { organisation_id: 'o' }],
+    [{ body: '{"organisation_id":null}' }, {}],
     [{ body: '{}', headers: ['content-type', 'application/merge-patch+json;charset=utf-8'] }, {}],
   ];
   for (const [sent, message] of taken) {

@@ -84,7 +84,7 @@ function bodyOf({ headers, body }: RestRequest, maxTokens: number): unknown {
     throw AdminError.http(415, 'The body must not be compressed.');
   if (body.length === 0) return undefined;
   if (!/^application\/(?:[a-z0-9.-]+\+)?json$/.test(media) || (charset ?? 'utf-8') !== 'utf-8')
-    throw AdminError.http(415, 'The body must be application/json in UTF-8.');
+    throw new AdminError('AB01', 'The body must be application/json in UTF-8.');
   const { problem } = scanJson(body, { ...bodyCaps, maxTokens });
   if (problem !== null) throw new AdminError('AB01', `The body cannot be read: it ${problem}.`);
   let text: string;
@@ -98,6 +98,32 @@ function bodyOf({ headers, body }: RestRequest, maxTokens: number): unknown {
   } catch {
     throw new AdminError('AB01', 'The body is not JSON.');
   }
+}
+
+/** The organisation of the key. Any request may name it, as clients of the specification do: `admit` compares it. */
+const organisation: FieldShape = {
+  name: 'organisation_id',
+  jsonName: 'organisation_id',
+  spellings: ['organisation_id'],
+  kind: 'string',
+  message: null,
+  list: false,
+  map: false,
+  optional: true,
+  apart: false,
+  rules: {},
+  comment: '',
+};
+
+/** The shape of the request, with the organisation where its method has no such field. */
+function nameable({ request, access }: AdminMethod): Shape {
+  if (access.scopes.length === 0 || request.spelt(organisation.name) !== undefined) return request;
+  const { name, type, fields, comment } = request;
+  return {
+    ...{ name, type, fields, comment },
+    spelt: (one) => (one === organisation.name ? organisation : request.spelt(one)),
+    field: (one) => request.field(one),
+  };
 }
 
 /** The field that is the body as it came, and no JSON of the method; null: it has none. */
@@ -133,7 +159,7 @@ export function bind(
   captured: readonly string[],
   request: RestRequest,
 ): Message {
-  const shape = method.request;
+  const shape = nameable(method);
   const raw = rawField(method, binding);
   if (raw !== null) return { ...empty(shape), [raw]: rawBody(request) };
   const json = bodyOf(request, mostValuesOf(method));
@@ -147,7 +173,8 @@ export function bind(
   });
   bindQuery(shape, request.query, given);
   bindHeaders(shape, request, given);
-  if (shape.field('update_mask')?.apart === true) given['update_mask'] = maskOf(shape, json, binding);
+  if (shape.field('update_mask')?.apart === true)
+    given['update_mask'] = maskOf(method.request, json, binding);
   return { ...empty(shape), ...given };
 }
 
