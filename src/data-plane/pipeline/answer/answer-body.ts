@@ -1,5 +1,7 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { Duplex } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { joinInTurns } from '../../../common/bytes/copy-in-turns.js';
+import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { getHeader, type HeaderList } from '../../../common/http/headers.js';
@@ -10,15 +12,31 @@ import type { Outgoing } from '../outgoing/outgoing.js';
 /** Rejects a body that does not decode, or becomes longer than `maxBytes`. */
 type Decode = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
 
+/** Decoded in one turn of the event loop. Bytes. */
+const chunkSize = 64 * 1024;
+
 const decoders: ReadonlyMap<string, Decode> = new Map(
   (
     [
-      ['gzip', promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)],
-      ['deflate', promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate)],
-      ['br', promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress)],
+      ['gzip', () => createGunzip({ chunkSize })],
+      ['deflate', () => createInflate({ chunkSize })],
+      ['br', () => createBrotliDecompress({ chunkSize })],
     ] as const
-  ).map(([coding, decode]) => [coding, (bytes, maxBytes) => decode(bytes, { maxOutputLength: maxBytes })]),
+  ).map(([coding, start]) => [coding, (bytes, maxBytes) => decoded(start(), bytes, maxBytes)]),
 );
+
+/** zlib's functions for whole bodies would join the pieces in one turn: for 30 MB that takes up to 90 ms. */
+async function decoded(decoder: Duplex, bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  const pieces = new Pieces();
+  decoder.end(bytes);
+  for await (const piece of decoder) {
+    // Leaving the loop ends the decoder.
+    if (pieces.length + (piece as Buffer).length > maxBytes)
+      throw new Error(`more than ${maxBytes} bytes when decoded`);
+    pieces.add(piece as Buffer);
+  }
+  return joinInTurns(pieces.take());
+}
 
 /** Values that storage servers and careless ones send with bodies that are not compressed. */
 const notCompressed = new Set(['', 'identity', 'utf-8', 'utf8', 'aws-chunked']);
