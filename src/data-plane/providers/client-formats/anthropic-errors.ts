@@ -30,9 +30,18 @@ export const anthropicErrors: ErrorFormat = {
   requestIdHeader: 'request-id',
 };
 
-function body({ status, type, message }: CanonicalError, { requestId }: ErrorOrigin): string {
+function body({ status, type, message, code, param }: CanonicalError, { requestId }: ErrorOrigin): string {
   const known = ownTypes.has(type) ? type : null;
   // A status is more exact than a type of another API's: only where it has no type of its own does that one count.
   const errorType = typeOf[status] ?? known ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return JSON.stringify({ type: 'error', error: { type: errorType, message }, request_id: requestId });
+  // After this code the tool runner of @anthropic-ai/sdk sends the whole conversation instead; by default it starts a thread.
+  const details =
+    code === 'unsupported_by_provider' && param === 'thread'
+      ? { error_code: 'thread_unsupported_request' }
+      : undefined;
+  return JSON.stringify({
+    type: 'error',
+    error: { type: errorType, message, details },
+    request_id: requestId,
+  });
 }

@@ -29,6 +29,13 @@ export function readMessagesRequest(body: JsonObject): CanonicalIn {
   if ((asArray(body['mcp_servers']) ?? []).length > 0) {
     throw unsupported('mcp_servers', 'can only be sent to a provider with this endpoint.');
   }
+  // Later requests of a thread bring only their new messages: without it the model would not know the others.
+  if (asObject(body['thread']) !== null) {
+    throw unsupported(
+      'thread',
+      'this provider holds no conversations: send the whole conversation in messages, without thread.',
+    );
+  }
   const conversation = readConversation(body, dropped);
   const request: JsonObject = {
     model: body['model'],
