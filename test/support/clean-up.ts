@@ -44,7 +44,9 @@ export const mochaHooks = {
     if (next !== file) disableStorages();
     file = next;
   },
-  async afterAll(): Promise<void> {
+  async afterAll(this: Mocha.Context): Promise<void> {
+    // A long form has hundreds of databases to drop.
+    this.timeout(600_000);
     for (const task of tasks.splice(0)) await task();
     disableStorages();
   },

@@ -63,7 +63,16 @@ const call: Members<EditableCall> = {
 const attempt: Members<Attempt> = {
   ...{ target: true, provider: true, model: true, slug: true, integration: true, startedAt: true },
   ...{ durationMs: true, endedAt: true, firstByteMs: true, status: true, error: true, modelUsed: true },
-  ...{ usage: true, cost: true, prices: false, reserved: false, received: false, sent: false, unseen: false, usageSoFar: false },
+  ...{
+    usage: true,
+    cost: true,
+    prices: false,
+    reserved: false,
+    received: false,
+    sent: false,
+    unseen: false,
+    usageSoFar: false,
+  },
   ...{ answer: false, readUs: false },
 };
 const reply: Members<Reply> = {
