@@ -92,6 +92,19 @@ describe('headers in and out', () => {
     expect(answer.headers.get('x-gateway-cache-status')).to.equal('DISABLED');
   });
 
+  it('names the provider of a call that got no answer', async () => {
+    const answer = await call(
+      {
+        'x-gateway-api-key': gateway.workspaceKey,
+        'x-gateway-provider': '@main',
+        'x-gateway-request-timeout': '50',
+      },
+      { model: 'sim-fault:slow-head=5000' },
+    );
+    expect(answer.status).to.equal(408);
+    expect(answer.headers.get('x-gateway-provider')).to.equal('openai');
+  });
+
   it('has the parameters of the target in a header up to 8 KiB, and leaves out longer ones', async () => {
     const told = async (user: string): Promise<string | null> => {
       const config = { provider: '@main', override_params: { user } };

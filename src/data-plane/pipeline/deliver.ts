@@ -217,7 +217,9 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     out.push('cache-control', 'no-cache');
   if (x.attempts.length > 0 || x.saved !== null) {
     out.push(names.cacheStatus, x.cache, names.retryCount, String(x.retries));
-    if (x.provider !== null) out.push(names.provider, x.provider);
+    // Of a call that got no answer, that of its last attempt.
+    const provider = x.provider ?? (x.attempts.at(-1)?.provider || null);
+    if (provider !== null) out.push(names.provider, provider);
     if (x.target !== null) {
       out.push(names.optionIndex, x.target.path);
       const params = paramsText(x.target);
