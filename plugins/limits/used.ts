@@ -1,5 +1,6 @@
 import type { Charge } from '../../src/common/core/charges.js';
 import type { Attempt } from '../../src/common/core/exchange.js';
+import type { Usage } from '../../src/common/core/usage.js';
 import type { Limit, PeriodBudget } from './permits.js';
 
 /** What a request has taken of one limit. */
@@ -34,13 +35,19 @@ export const isForNothing = ({ error, endedAt, status, usage, received }: Attemp
   !(status >= 200 && status < 300) &&
   (received === null || status >= 300);
 
+/** Are its tokens known? Of a ranking that was billed by searches alone they are not. */
+const hasTokens = (usage: Usage | null): usage is Usage =>
+  usage !== null &&
+  usage.source !== 'none' &&
+  (usage.kinds?.searches === undefined || usage.input + usage.output > 0);
+
 /** Tokens of rate limits. null: not known; then what was taken for it stays taken. */
 export function usedTokens(attempts: readonly Attempt[]): number | null {
   let sum = 0;
   for (const attempt of attempts) {
     if (!wasSent(attempt)) continue;
     const { usage, status } = attempt;
-    if (usage !== null && usage.source !== 'none') sum += usage.input + usage.output;
+    if (hasTokens(usage)) sum += usage.input + usage.output;
     else if (status < 300) return null;
   }
   return sum;
@@ -53,9 +60,9 @@ export function usedOf({ limit, amount, attempt }: Held, attempts: readonly Atte
   if (!wasSent(attempt)) return 0;
   if (measure === 'requests') return amount;
   const { usage, cost } = attempt;
-  if (usage === null || usage.source === 'none') return isForNothing(attempt) ? 0 : amount;
-  if (measure === 'tokens') return usage.input + usage.output;
-  return cost === null ? 0 : nanosOf(cost);
+  if (measure === 'cost' && cost !== null) return nanosOf(cost);
+  if (!hasTokens(usage)) return isForNothing(attempt) ? 0 : amount;
+  return measure === 'tokens' ? usage.input + usage.output : 0;
 }
 
 /** What so much of each adds to its budget; null: there is none. */

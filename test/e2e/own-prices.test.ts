@@ -1,4 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,12 +8,24 @@ import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
+/** A key as the API answers with it: when it is created, and when it is read. */
+interface LimitedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly usage_limits: { readonly current_usage: number };
+}
+
 describe('Prices of one’s own', () => {
   let gateway: RunningGateway;
   before(async function () {
     this.timeout(20_000);
     const prices = {
-      openai: { 'gpt-4o-mini': { input: 1000, output: 0 }, 'ours-1': { input: 0, output: 500 } },
+      openai: {
+        'gpt-4o-mini': { input: 1000, output: 0 },
+        'ours-1': { input: 0, output: 500 },
+        moderated: { input: 0, output: 0, request: 0.25 },
+      },
+      cohere: { ranks: { input: 0, output: 0, request: 0.002 } },
     };
     // As `headgate prices update` stores them; the settings go before them.
     const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
@@ -79,6 +93,75 @@ describe('Prices of one’s own', () => {
       expect(code).to.equal(0);
       expect(stdout).to.include(`$${explained.cost}`).and.include('price of the settings');
     });
+
+  it('for each request hold for rankings and moderations, whose answers have no tokens, and budgets have them', async () => {
+    const provider = createServer((request, response) => {
+      const answer =
+        request.url === '/v1/moderations'
+          ? { id: 'm', model: 'moderated', results: [] }
+          : { id: 'r', results: [], meta: { billed_units: { search_units: 3 } } };
+      request.resume().on('end', () => {
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+      });
+    });
+    await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+    const host = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const admin = async (path: string, body?: object): Promise<LimitedKey> => {
+      const answer = await fetch(`${gateway.url}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'x-gateway-api-key': gateway.adminKey, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const json = (await answer.json()) as LimitedKey;
+      expect(answer.status, JSON.stringify(json)).to.equal(200);
+      return json;
+    };
+    const key = await admin('/v1/api-keys/workspace/service', {
+      workspace_id: gateway.workspaceId,
+      name: 'searches',
+      scopes: ['completions.write'],
+      usage_limits: { type: 'cost', credit_limit: 5 },
+    });
+    const call = async (path: string, name: string, base: string, body: object) => {
+      const answer = await fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers: {
+          'x-gateway-api-key': key.key,
+          'x-gateway-provider': name,
+          'x-gateway-custom-host': base,
+          authorization: 'Bearer x',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(body),
+      });
+      expect(answer.status, await answer.text()).to.equal(200);
+      const row = await eventually('the row', async () => {
+        const { data } = await gateway.admin().api.logs.listLogs({ limit: 20 });
+        return data.find((one) => one.id === answer.headers.get('x-gateway-request-id'));
+      });
+      const { cost, matches, attempts } = await gateway.admin().api.logs.explainCost({ id: row.id });
+      expect(matches).to.equal(true);
+      return [row.cost, cost, attempts[0]?.lines.map((line) => [line.rate, line.quantity])];
+    };
+    try {
+      const rank = { query: 'a', documents: ['b'] };
+      expect(await call('/v1/rerank', 'cohere', host, { model: 'ranks', ...rank })).to.deep.equal([
+        0.006,
+        '0.006',
+        [['request', 3]],
+      ]);
+      expect(
+        await call('/v1/moderations', 'openai', `${host}/v1`, { model: 'moderated', input: 'a' }),
+      ).to.deep.equal([0.25, '0.25', [['request', 1]]]);
+      const used = await eventually('the usage', async () => {
+        const { usage_limits } = await admin(`/v1/api-keys/${key.id}?include_usage=true`);
+        return usage_limits.current_usage > 0.006 && usage_limits.current_usage;
+      });
+      expect(used).to.equal(0.256);
+    } finally {
+      provider.close();
+    }
+  });
 
   it('count from prices.json in every worker soon after it changes, and a file that cannot be used changes nothing', async () => {
     const cost = async (): Promise<number | null | undefined> => {

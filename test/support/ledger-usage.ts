@@ -38,7 +38,7 @@ export function usageOfRows(rows: readonly LedgerRow[], filter: UsageFilter): Le
     else if (row.cache !== 'HIT' && row.cache !== 'SEMANTIC HIT') {
       const one = [{ ...own, target: row.target, usage: row.usage, cost: row.cost }];
       for (const call of row.attempts.length > 1 ? row.attempts : one) {
-        if (call.usage === null || call.usage.source === 'none') continue;
+        if ((call.usage === null || call.usage.source === 'none') && call.cost === null) continue;
         const isAnswer = call.target === row.target;
         add(
           {
@@ -49,8 +49,8 @@ export function usageOfRows(rows: readonly LedgerRow[], filter: UsageFilter): Le
           },
           {
             calls: 1,
-            input: call.usage.input,
-            output: call.usage.output,
+            input: call.usage?.input ?? 0,
+            output: call.usage?.output ?? 0,
             cost: BigInt(call.cost ?? 0),
             unpriced: call.cost === null ? 1 : 0,
           },

@@ -80,6 +80,39 @@ describe('the explanation of a cost', () => {
     ]);
   });
 
+  it('of a model with a price for each request alone needs no usage', () => {
+    const perRequest = (rates: object) =>
+      createPricing({ prices: { openai: { m: { input: 0, output: 0, request: 0.002, ...rates } } } });
+    const known = explainCost(rowOf({}, [null], [2e9]), perRequest({}));
+    expect(known).to.include({ cost: 2e9, matches: true, note: null });
+    expect(known.attempts[0]?.lines).to.deep.equal([{ rate: 'request', quantity: 1, picos: 2e9, cost: 2e9 }]);
+    const free = explainCost(rowOf({}, [null], [0]), perRequest({ request: 0 }));
+    expect(free).to.include({ cost: 0, matches: true });
+    for (const rates of [
+      { input: 1 },
+      { output: 1 },
+      { second: 1 },
+      { above: { tokens: 9, input: 1, output: 1 } },
+    ])
+      expect(explainCost(rowOf({}, [null], [null]), perRequest(rates)), JSON.stringify(rates)).to.include({
+        cost: null,
+        matches: true,
+      });
+    const failed = rowOf({}, [null], [null]);
+    const attempts = [{ ...failed.attempts[0]!, status: 500 }];
+    expect(explainCost({ ...failed, attempts }, perRequest({}))).to.include({ cost: null, matches: true });
+  });
+
+  it('of a ranking has a request for each search that was billed, and is not known without a price for them', () => {
+    const prices = { m: { input: 0, output: 0, request: 0.002 }, tokens: { input: 1, output: 1 } };
+    const book = createPricing({ prices: { openai: prices } });
+    const searched = [used({ kinds: { searches: 3 } })];
+    expect(explainCost(rowOf({}, searched, [6e9]), book)).to.include({ cost: 6e9, matches: true });
+    const unknown = explainCost(rowOf({ modelUsed: 'tokens' }, searched, [null]), book);
+    expect(unknown).to.include({ cost: null, matches: true });
+    expect(unknown.note).to.include('no price for a request');
+  });
+
   it('shows where the ledger has another sum, and why there is none', () => {
     const changed = explainCost(rowOf({}, [used({ input: 100 })], [100e6]), pricing);
     expect(changed.matches).to.equal(false);

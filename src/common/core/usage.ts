@@ -21,6 +21,8 @@ export interface UsageKinds {
   readonly seconds?: number;
   /** Of text that was spoken. */
   readonly characters?: number;
+  /** That a ranking was billed as; each is a request of the price. */
+  readonly searches?: number;
   readonly tier?: ServiceTier;
 }
 

@@ -244,7 +244,7 @@ export const restFields = [
   ),
   field<Settlement['usage']['kinds'] | null>('json', true)(
     'usage_kinds',
-    'what is billed apart, of the tokens or by other units: cacheWriteHour, audioInput, audioCached, audioOutput, imageInput, imageCached, imageOutput, seconds, characters; and the tier (batch, flex, priority)',
+    'what is billed apart, of the tokens or by other units: cacheWriteHour, audioInput, audioCached, audioOutput, imageInput, imageCached, imageOutput, seconds, characters, searches; and the tier (batch, flex, priority)',
     (s) => s.usage.kinds ?? null,
     { since: 4, filledBy: 'provider' },
   ),

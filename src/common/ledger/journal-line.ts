@@ -194,13 +194,11 @@ function writeAttempt(to: LineWriter, attempt: AttemptRecord, isOneOf: boolean):
   writeText(to, ',"error":', attempt.error);
   to.raw(',"duration_us":');
   to.number(micros(attempt.durationMs));
-  if (isOneOf && attempt.usage !== null) {
-    if (attempt.cost !== null) {
-      to.raw(',"cost":');
-      to.number(attempt.cost);
-    }
-    writeUsage(to, attempt.usage);
+  if (isOneOf && attempt.cost !== null) {
+    to.raw(',"cost":');
+    to.number(attempt.cost);
   }
+  if (isOneOf && attempt.usage !== null) writeUsage(to, attempt.usage);
   to.raw('}');
 }
 

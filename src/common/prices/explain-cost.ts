@@ -1,8 +1,17 @@
 import type { AttemptRecord } from '../core/exchange.js';
+import type { Usage } from '../core/usage.js';
 import type { LedgerRow } from '../ledger/record.js';
-import { atMost, type CostLine, costLines, priceFor } from './price.js';
+import { atMost, type CostLine, costLines, costOfCall, priceFor } from './price.js';
 import type { PriceBook, Quote } from './pricing.js';
 import type { ProviderPrices } from './provider-prices.js';
+
+/** null: not known. */
+export const knownUsage = ({ usage }: Pick<AttemptRecord, 'usage'>): Usage | null =>
+  usage === null || usage.source === 'none' ? null : usage;
+
+/** Is anything to be paid for this attempt? It used something that is known, or it was answered. */
+export const isCharged = (attempt: Pick<AttemptRecord, 'usage' | 'status' | 'error'>): boolean =>
+  knownUsage(attempt) !== null || (attempt.error === null && attempt.status >= 200 && attempt.status < 300);
 
 /** What an attempt cost, by the price of its day. */
 export interface ExplainedAttempt {
@@ -58,7 +67,8 @@ function explained(
   pricing: Pick<PriceBook, 'quoteOf'>,
   prices: ProviderPrices | null,
 ): ExplainedAttempt {
-  const { provider, usage } = attempt;
+  const { provider } = attempt;
+  const usage = knownUsage(attempt);
   const model = named ?? attempt.model;
   const quote =
     model === null
@@ -66,18 +76,18 @@ function explained(
       : prices === null
         ? pricing.quoteOf(provider, model, at)
         : prices.quoteOf(pricing, named, attempt.model, at);
-  if (quote === null || usage === null || usage.source === 'none')
+  if (quote === null || !isCharged(attempt))
     return { attempt, model, quote, longInput: false, lines: [], cost: null };
-  const tier = usage.kinds?.tier;
+  const tier = usage?.kinds?.tier;
   const ofTier = (tier === undefined ? undefined : quote.price.tiers[tier]) ?? quote.price;
   const lines = costLines(usage, quote.price);
   return {
     attempt,
     model,
     quote,
-    longInput: priceFor(quote.price, usage.input, tier) !== ofTier,
+    longInput: priceFor(quote.price, usage?.input ?? 0, tier) !== ofTier,
     lines,
-    cost: lines.reduce((sum, line) => atMost(sum + line.cost), 0),
+    cost: costOfCall(usage, quote.price),
   };
 }
 
@@ -89,6 +99,11 @@ function noteOf(
   if (isHit) return 'The answer came from the cache: no provider was paid.';
   if (row.state === 'unknown')
     return 'The outcome of this request was lost: its recorded cost is what was reserved for it.';
+  const bySearches = attempts.find(
+    ({ quote, cost, attempt }) => quote !== null && cost === null && attempt.usage?.kinds?.searches,
+  );
+  if (bySearches !== undefined)
+    return `${bySearches.attempt.provider} billed searches, and ${bySearches.model} has no price for a request: set one in prices.`;
   const withoutPrice = attempts.find(({ quote, attempt }) => quote === null && attempt.usage !== null);
   if (withoutPrice !== undefined)
     return `No price is known for ${withoutPrice.attempt.provider}/${withoutPrice.model ?? 'an unnamed model'}: set one in prices.`;

@@ -1,4 +1,4 @@
-import type { ServiceTier, Usage, UsageKinds } from '../core/usage.js';
+import { noUsage, type ServiceTier, type Usage, type UsageKinds } from '../core/usage.js';
 import { maxPicos } from '../vocabulary/money.js';
 import type { DollarPrice, DollarRates } from './lists/price-list.js';
 
@@ -191,8 +191,22 @@ export function costOf(usage: Usage, price: Price): number {
   return atMost(sum);
 }
 
+/** What an answered call costs. `usage` null: not known. null: the price is for something of which it is not known how much was used. */
+export const costOfCall = (usage: Usage | null, price: Price): number | null =>
+  hasCost(usage, price) ? costOf(usage ?? noUsage(), price) : null;
+
+function hasCost(usage: Usage | null, price: Price): boolean {
+  const isOfSearches = usage?.kinds?.searches !== undefined && usage.input + usage.output === 0;
+  if (usage !== null && !(isOfSearches && price.request === 0)) return true;
+  // Each call costs the same, or nothing.
+  const isByRequest = rateNames.every((name) => name === 'request' || price[name] === 0);
+  return isByRequest && price.above === null && Object.keys(price.tiers).length === 0;
+}
+
 /** The same, line by line: what was used. Their sum is the cost. */
-export function costLines(usage: Usage, price: Price): CostLine[] {
+export function costLines(given: Usage | null, price: Price): CostLine[] {
+  if (!hasCost(given, price)) return [];
+  const usage = given ?? noUsage();
   const rates = priceFor(price, usage.input, usage.kinds?.tier);
   const quantities = quantitiesOf(usage, usage.kinds ?? {});
   return rateNames
@@ -236,7 +250,7 @@ function quantitiesOf(usage: Usage, kinds: UsageKinds): Readonly<Record<RateName
     imageOutput,
     character: kinds.characters ?? 0,
     second: kinds.seconds ?? 0,
-    request: 1,
+    request: kinds.searches ?? 1,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Usage } from '../core/usage.js';
-import { atMost, costOf, type Price, priceFor, type RateName, toPrice } from './price.js';
+import { atMost, costOfCall, type Price, priceFor, type RateName, toPrice } from './price.js';
 import { builtInPrices, type DollarPrice, type ListedPrice, priceLists } from './prices.js';
 
 export { costOf, type Price } from './price.js';
@@ -34,8 +34,8 @@ export interface Quote {
 export interface PriceBook {
   quoteOf(provider: string, model: string, at?: number): Quote | null;
   priceOf(provider: string, model: string, at?: number): Price | null;
-  /** null where no price is known. */
-  cost(provider: string, model: string, usage: Usage, at?: number): number | null;
+  /** Of an answered call; null where no price is known. `usage` null: not known. */
+  cost(provider: string, model: string, usage: Usage | null, at?: number): number | null;
   /** What a request may cost, by its size and its `max_tokens`, before anyone has answered it. */
   reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
   /** Goes up when `replace` is called: prices that were found before may be others now. */
@@ -199,7 +199,7 @@ export function createPricing(
     priceOf,
     cost(provider, model, usage, when) {
       const price = priceOf(provider, model, when);
-      return price === null ? null : costOf(usage, price);
+      return price === null ? null : costOfCall(usage, price);
     },
     reserve(provider, model, requestBytes, maxTokens) {
       const price = priceOf(provider, model);

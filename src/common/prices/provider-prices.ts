@@ -9,7 +9,7 @@ import {
   tokenUnits,
 } from './api-units.js';
 import {
-  costOf,
+  costOfCall,
   type GivenRates,
   priceOfPicos,
   type RateName,
@@ -129,11 +129,11 @@ export class ProviderPrices {
     book: Pick<PriceBook, 'quoteOf'>,
     used: string | null,
     asked: string | null,
-    usage: Usage,
+    usage: Usage | null,
     at: number,
   ): number | null {
     const quote = this.quoteOf(book, used, asked, at);
-    return quote === null ? null : costOf(usage, quote.price);
+    return quote === null ? null : costOfCall(usage, quote.price);
   }
 
   reserve(

@@ -8,7 +8,7 @@ const attempts = (where: string): string => `
     iif(one.value ->> 'target' = target, exchanges.model, one.value ->> 'model'),
     one.value ->> '$.usage.input', one.value ->> '$.usage.output', one.value ->> 'cost'
   FROM exchanges, json_each(rest, '$.attempts') AS one
-  WHERE ${where} AND ${isCall} AND attempt_count > 1 AND one.value ->> '$.usage.source' <> 'none'`;
+  WHERE ${where} AND ${isCall} AND attempt_count > 1 AND (one.value ->> '$.usage.source' <> 'none' OR one.value ->> 'cost' IS NOT NULL)`;
 
 /** Usage of the stretch by provider, stored provider, integration and model, added up by the database. */
 export async function sqliteUsage(

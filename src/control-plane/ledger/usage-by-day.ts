@@ -45,7 +45,7 @@ export const isCall = "state = 0 AND cache NOT IN ('HIT', 'SEMANTIC HIT')";
 export const usageStatement = (where: string, attempts: string, onProvider: string): string => `
   SELECT provider, slug, integration, model, ${sums}, 0 AS lost FROM (
     SELECT provider, provider_slug AS slug, integration, model, input_tokens AS input, output_tokens AS output, cost
-      FROM exchanges WHERE ${where} AND ${isCall} AND attempt_count <= 1 AND usage_source <> 'none'
+      FROM exchanges WHERE ${where} AND ${isCall} AND attempt_count <= 1 AND (usage_source <> 'none' OR cost IS NOT NULL)
     UNION ALL ${attempts}
   ) AS calls WHERE ${onProvider} GROUP BY provider, slug, integration, model
   UNION ALL

@@ -20,8 +20,8 @@ export type BodyReader = Pick<EndpointBodyReader, 'readLong' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
 
 export interface Pricing extends Pick<PriceBook, 'quoteOf'> {
-  /** Picodollars, by the price of the day; null: none is known. `at`: Unix milliseconds. */
-  cost(provider: string, model: string, usage: Usage, at: number): number | null;
+  /** Picodollars of an answered call, by the price of the day; null: not known, as `usage` may be. `at`: Unix milliseconds. */
+  cost(provider: string, model: string, usage: Usage | null, at: number): number | null;
   /** The highest cost of a request, by its size and its `max_tokens`; null: no price is known. */
   reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
 }

@@ -2,6 +2,7 @@ import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
 import type { Trace, TraceContext } from '../../common/http/trace.js';
 import type { Settlement } from '../../common/ledger/record.js';
+import { isCharged, knownUsage } from '../../common/prices/explain-cost.js';
 import { atMost } from '../../common/prices/price.js';
 import { longestModel } from '../../common/vocabulary/model-name.js';
 import { keepBodies } from './answer/logged-bodies.js';
@@ -93,9 +94,10 @@ export function costOf(
 ): number | null {
   let sum: number | null = null;
   for (const attempt of attempts) {
-    const { provider, usage, prices } = attempt;
+    const { provider, prices } = attempt;
     const model = attempt.modelUsed ?? attempt.model;
-    if (usage === null || usage.source === 'none' || model === null) continue;
+    if (model === null || !isCharged(attempt)) continue;
+    const usage = knownUsage(attempt);
     // The cost of a request with budgets was computed before, with the same usage.
     attempt.cost ??=
       prices === null

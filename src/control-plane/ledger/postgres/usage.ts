@@ -14,7 +14,7 @@ const attempts = (where: string): string => `
     CASE WHEN ${isAnswer} THEN exchanges.model ELSE one ->> 'model' END,
     (one -> 'usage' ->> 'input')::bigint, (one -> 'usage' ->> 'output')::bigint, (one ->> 'cost')::bigint
   FROM exchanges, json_array_elements(${restWithoutNul} -> 'attempts') AS one
-  WHERE ${where} AND ${isCall} AND attempt_count > 1 AND one -> 'usage' ->> 'source' <> 'none'`;
+  WHERE ${where} AND ${isCall} AND attempt_count > 1 AND (one -> 'usage' ->> 'source' <> 'none' OR one ->> 'cost' IS NOT NULL)`;
 
 /** SQLSTATE of a statement that took too long, and the word for one whose connection was given up. */
 const tooLong = ['57014', 'timeout'];

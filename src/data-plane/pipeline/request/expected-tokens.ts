@@ -34,8 +34,7 @@ function withAnswer(x: Exchange, target: Target | null, input: number): Expected
 
 /** Tokens of the longest answer that a request allows; an assumed number if it sets no limit (`isBounded` false). */
 export function longestAnswer(x: Exchange, target: Target | null): { tokens: number; isBounded: boolean } {
-  if (x.endpoint.format.includes('embed') || x.endpoint.format.includes('moderation'))
-    return { tokens: 0, isBounded: true };
+  if (/embed|moderation|rerank/.test(x.endpoint.format)) return { tokens: 0, isBounded: true };
   const most = maxTokens(x, target);
   if (most === null || most < 0) return { tokens: defaultOutput, isBounded: false };
   return { tokens: Math.min(most, mostOutput) * answers(x), isBounded: true };

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { noUsage, setKinds, type Usage } from '../../../common/core/usage.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import type {
   CanonicalReply,
@@ -115,10 +115,13 @@ const asDocument = (document: unknown): unknown =>
 
 /** Cohere bills searches, others count tokens. */
 function usageOf(body: JsonObject): JsonObject {
-  const units = asObject(asObject(body['meta'])?.['billed_units'])?.['search_units'];
+  const units = unitsOf(body);
   if (units !== undefined) return { search_units: units };
   return countsOf(body) ?? {};
 }
+
+const unitsOf = (body: JsonObject): unknown =>
+  asObject(asObject(body['meta'])?.['billed_units'])?.['search_units'];
 
 const countsOf = (body: JsonObject): JsonObject | null =>
   asObject(body['usage']) ?? asObject(asObject(body['meta'])?.['tokens']);
@@ -126,5 +129,9 @@ const countsOf = (body: JsonObject): JsonObject | null =>
 function rerankUsage(body: JsonObject): Usage | null {
   const counts = countsOf(body);
   const input = count(counts?.['total_tokens'] ?? counts?.['prompt_tokens'] ?? counts?.['input_tokens']);
-  return input === 0 ? null : { ...noUsage(), input, source: 'provider' };
+  const searches = count(unitsOf(body));
+  if (input === 0 && searches === 0) return null;
+  const usage: Usage = { ...noUsage(), input, source: 'provider' };
+  setKinds(usage, { searches });
+  return usage;
 }

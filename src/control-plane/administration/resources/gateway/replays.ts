@@ -1,6 +1,6 @@
 import type { ReplayRequestsRequest } from '../../../../../proto/messages.js';
 import type { Bodies, LedgerRow } from '../../../../common/ledger/record.js';
-import { costOf } from '../../../../common/prices/price.js';
+import { costOfCall } from '../../../../common/prices/price.js';
 import { pricing as builtIn } from '../../../../common/prices/pricing.js';
 import { ProviderPrices } from '../../../../common/prices/provider-prices.js';
 import type { Place } from '../../../store/store.js';
@@ -70,7 +70,7 @@ export function replaysService({
       const quote = own?.prices
         ? own.prices.quoteOf(pricing, null, target.model, row.at)
         : pricing.quoteOf(provider, target.model, row.at);
-      return quote === null ? null : costOf(row.usage, quote.price);
+      return quote === null ? null : costOfCall(row.usage, quote.price);
     };
   }
 

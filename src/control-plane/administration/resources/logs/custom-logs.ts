@@ -3,8 +3,8 @@ import type { Usage } from '../../../../common/core/usage.js';
 import { loggedHeaders, sensitiveNames } from '../../../../common/http/logged-headers.js';
 import type { Bodies, LedgerRow } from '../../../../common/ledger/record.js';
 import { blankRow } from '../../../../common/ledger/rows.js';
+import { costOfCall } from '../../../../common/prices/price.js';
 import type { PriceBook } from '../../../../common/prices/pricing.js';
-import { costOf } from '../../../../common/prices/pricing.js';
 import { uuidv7 } from '../../../../common/text/id.js';
 import type { Caller } from '../../access/caller.js';
 import { AdminError } from '../../admin-error.js';
@@ -136,7 +136,7 @@ export function costOfUsage(
 ): number | null {
   if (provider === null || model === null || usage.source === 'none') return null;
   const quote = pricing.quoteOf(provider, model, at);
-  return quote === null ? null : costOf(usage, quote.price);
+  return quote === null ? null : costOfCall(usage, quote.price);
 }
 
 /** The one call that a request without the gateway made. */
