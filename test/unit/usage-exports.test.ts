@@ -151,7 +151,56 @@ describe('exports of usage', () => {
     }
   });
 
+  it('may begin with a byte order mark, and have rows without any value, as spreadsheets write them', () => {
+    const row = {
+      date: '2026-10-07',
+      model: 'm',
+      key: 'k',
+      input_tokens: 1,
+      output_tokens: 2,
+      cost_usd: 0.5,
+    };
+    const list = `[\r\n${JSON.stringify(row)}\r\n]`;
+    const table = `${genericHeader}\r\n2026-10-07,m,k,1,2,0.5\r\n,,,,,\r\n`;
+    for (const text of [JSON.stringify(row), `${JSON.stringify(row)}\n`, list, table])
+      for (const pieces of [[], [1], [1, 2]])
+        expect(read('generic', `\uFEFF${text}`, pieces), text).to.deep.equal(
+          read('generic', JSON.stringify(row)),
+        );
+  });
+
+  it('have tokens as whole numbers with all their digits', () => {
+    const inputOf = (value: unknown) => () =>
+      read(
+        'generic',
+        JSON.stringify({
+          date: '2026-10-07',
+          model: 'm',
+          key: 'k',
+          input_tokens: value,
+          output_tokens: 2,
+          cost_usd: 1,
+        }),
+      )[0]?.input;
+    expect([120, '120', ' 120 ', '120.0'].map((value) => inputOf(value)())).to.deep.equal([
+      120, 120, 120, 120,
+    ]);
+    for (const bad of ['1.2E+06', '0x10', '1,200', true, [5], 1.5])
+      expect(inputOf(bad), String(bad)).to.throw('line 1 input_tokens is no number of tokens');
+  });
+
   it('that cannot be read are refused with the line and the reason', () => {
+    const costly = (value: unknown) =>
+      JSON.stringify({
+        date: '2026-10-07',
+        model: 'm',
+        key: 'k',
+        input_tokens: 1,
+        output_tokens: 2,
+        cost_usd: value,
+      });
+    for (const bad of [true, [], {}])
+      expect(() => read('generic', costly(bad))).to.throw('line 1 cost_usd is no amount');
     const line = (text: string) => () => read('generic', `${genericHeader}\n2026-10-07,m,k,1,1,0\n${text}`);
     for (const bad of ['2026-13-07', '2026-02-30', '2026-02-30T00:00:00Z', '7', 'key 1', '10/07/2026'])
       expect(line(`${bad},m,k,1,1,0`), bad).to.throw(`line 3 has no day but "${bad}"`);
@@ -166,6 +215,15 @@ describe('exports of usage', () => {
     expect(() => read('generic', openaiUsage)).to.throw('it looks like one of openai');
     expect(() => read('openai', `${openaiCosts.split('\n')[0]}\n1,2,,,1,eur,x,p,o,n`)).to.throw('in "eur"');
     expect(() => read('openai', '{"a":1}')).to.throw('line 1 is no export of openai');
+    const results = [
+      { num_model_requests: 1, input_tokens: 1 },
+      { num_model_requests: 1, input_tokens: 'x' },
+    ];
+    const page = (starts: unknown) => JSON.stringify({ data: [{ start_time: starts, results }] }, null, 1);
+    expect(() => read('openai', page(1759622400))).to.throw(
+      'line 1 at data[0].results[1] input_tokens is no number of tokens: "x"',
+    );
+    expect(() => read('openai', page('soon'))).to.throw('line 1 at data[0] has no day but "soon"');
     expect(() => read('openai', '{"a":')).to.throw('line 1 is no JSON');
     expect(() => read('generic', '')).to.throw('is empty');
   });

@@ -9,7 +9,6 @@ export class CsvReader {
   /** The last character was a quote in a quoted field: its end, or half of an escaped quote. */
   #isQuote = false;
   #length = 0;
-  #isFirst = true;
   #lines = 1;
   #began = 1;
   /** The line of the file on which the last record began. */
@@ -17,9 +16,7 @@ export class CsvReader {
 
   /** Records that are complete with this text. Throws an Error for a record that is too long. */
   *read(text: string): Generator<readonly string[]> {
-    const given = this.#isFirst ? text.replace(/^\uFEFF/, '') : text;
-    this.#isFirst &&= text === '';
-    for (const letter of given) {
+    for (const letter of text) {
       if (++this.#length > maxRecord) throw new Error(`has a record of more than ${maxRecord} characters`);
       if (letter === '\n') this.#lines++;
       if (this.#isQuote) {

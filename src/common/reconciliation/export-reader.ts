@@ -38,7 +38,8 @@ export class ExportReader {
       }
       this.#isJson = first === '{' || first === '[';
       if (!this.#isJson) this.#csv = new CsvReader();
-      text = this.#rest();
+      // The byte order mark that spreadsheets and PowerShell write.
+      text = this.#rest().replace(/^\uFEFF/, '');
     }
     if (this.#csv !== null) for (const record of this.#csv.read(text)) yield* this.#record(record);
     else yield* this.#json(text);
@@ -65,8 +66,9 @@ export class ExportReader {
     return text;
   }
 
-  #failed(error: unknown): Error {
-    return new Error(`line ${this.lines} ${(error as Error).message}`);
+  /** `path`: of the value within the JSON of its line. */
+  #failed(message: string, path = ''): Error {
+    return new Error(`line ${this.lines} ${path === '' ? '' : `at ${path} `}${message}`);
   }
 
   *#record(record: readonly string[]): Generator<UsageLine> {
@@ -76,6 +78,7 @@ export class ExportReader {
       this.#read = shapeOf(this.kind, this.#columns);
       return;
     }
+    if (record.every((value) => value.trim() === '')) return;
     const { length } = this.#columns;
     // Fewer: the file broke off. More: a value has a comma and no quotes.
     if (record.length < length || record.slice(length).some((value) => value.trim() !== ''))
@@ -86,7 +89,7 @@ export class ExportReader {
     try {
       line = this.#read!(fields, null);
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed((error as Error).message);
     }
     if (line !== null) yield line;
   }
@@ -119,35 +122,36 @@ export class ExportReader {
     } catch {
       throw new Error(`line ${this.lines} is no JSON`);
     }
-    yield* this.#items(value, null);
+    yield* this.#items(value, null, '');
   }
 
   /** A list, a page of buckets, a bucket of lines, or a line. */
-  *#items(value: unknown, day: string | null, depth = 0): Generator<UsageLine> {
-    if (depth > maxDepth) throw new Error(`line ${this.lines} is nested more than ${maxDepth} levels deep`);
+  *#items(value: unknown, day: string | null, path: string, depth = 0): Generator<UsageLine> {
+    if (depth > maxDepth) throw this.#failed(`is nested more than ${maxDepth} levels deep`);
     if (Array.isArray(value)) {
-      for (const item of value) yield* this.#items(item, day, depth + 1);
+      for (const [i, item] of value.entries()) yield* this.#items(item, day, `${path}[${i}]`, depth + 1);
       return;
     }
-    if (typeof value !== 'object' || value === null) throw new Error(`line ${this.lines} is no object`);
-    const { data, results } = value as Json;
+    if (typeof value !== 'object' || value === null) throw this.#failed('is no object', path);
+    const { data, results, start_time, starting_at } = value as Json;
+    const under = (name: string): string => (path === '' ? name : `${path}.${name}`);
     if (Array.isArray(data)) {
-      yield* this.#items(data, day, depth + 1);
+      yield* this.#items(data, day, under('data'), depth + 1);
       return;
     }
-    let line: UsageLine | null;
+    const start = start_time ?? starting_at;
+    let ofResults = day;
+    let line: UsageLine | null = null;
     try {
-      if (Array.isArray(results)) {
-        const start = (value as Json)['start_time'] ?? (value as Json)['starting_at'];
-        yield* this.#items(results, start === undefined ? day : dayOf(String(start)), depth + 1);
-        return;
-      }
-      const fields = flat(value as Json);
-      line = shapeOf(this.kind, Object.keys(fields))(fields, day);
+      if (!Array.isArray(results)) {
+        const fields = flat(value as Json);
+        line = shapeOf(this.kind, Object.keys(fields))(fields, day);
+      } else if (start !== undefined) ofResults = dayOf(String(start));
     } catch (error) {
-      throw /^line \d/.test((error as Error).message) ? error : this.#failed(error);
+      throw this.#failed((error as Error).message, path);
     }
-    if (line !== null) yield line;
+    if (Array.isArray(results)) yield* this.#items(results, ofResults, under('results'), depth + 1);
+    else if (line !== null) yield line;
   }
 }
 

@@ -31,6 +31,10 @@ interface Shape {
   readonly read: ReadLine;
 }
 
+/** Nothing of this is compared. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+
 const textOf = (fields: Fields, ...names: readonly string[]): string | null => {
   for (const name of names) {
     const value = fields[name];
@@ -44,8 +48,8 @@ function tokens(fields: Fields, ...names: readonly string[]): number {
   let sum = 0;
   for (const name of names) {
     const value = fields[name];
-    if (value === undefined || value === null || value === '') continue;
-    const count = Number(value);
+    if (isEmpty(value)) continue;
+    const count = typeof value === 'number' ? value : wholeOf(value);
     if (!Number.isSafeInteger(count) || count < 0)
       throw new Error(`${name} is no number of tokens: ${short(value)}`);
     sum += count;
@@ -53,10 +57,14 @@ function tokens(fields: Fields, ...names: readonly string[]): number {
   return sum;
 }
 
+/** A spreadsheet's `1.2E+06` has lost its last digits; `120.0` has all of them. */
+const wholeOf = (value: unknown): number =>
+  typeof value === 'string' && /^\d+(\.0+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
+
 function amount(fields: Fields, name: string): Amount {
-  const text = textOf(fields, name);
-  const value = parseAmount(text ?? '0');
-  if (value === null) throw new Error(`${name} is no amount: ${short(text)}`);
+  const given = fields[name];
+  const value = parseAmount(isEmpty(given) ? '0' : (textOf(fields, name) ?? ''));
+  if (value === null) throw new Error(`${name} is no amount: ${short(given)}`);
   return value;
 }
 
@@ -217,9 +225,9 @@ const shapes: readonly Shape[] = [
       day: dayIn(fields, day, 'date'),
       key: textOf(fields, 'key'),
       model: textOf(fields, 'model'),
-      input: textOf(fields, 'input_tokens') === null ? null : tokens(fields, 'input_tokens'),
-      output: textOf(fields, 'output_tokens') === null ? null : tokens(fields, 'output_tokens'),
-      cost: textOf(fields, 'cost_usd') === null ? null : amount(fields, 'cost_usd'),
+      input: isEmpty(fields['input_tokens']) ? null : tokens(fields, 'input_tokens'),
+      output: isEmpty(fields['output_tokens']) ? null : tokens(fields, 'output_tokens'),
+      cost: isEmpty(fields['cost_usd']) ? null : amount(fields, 'cost_usd'),
     }),
   },
 ];
