@@ -105,6 +105,9 @@ describe('the commands that work on the store itself', function () {
     expect(made.code, made.stderr).to.equal(0);
     expect(statSync(backup('r')).mode & 0o777).to.equal(0o600);
     expect((await command('backup', backup('r'))).stderr).to.match(/exists already: name another file/);
+    expect((await command('backup', join(backup('none'), 'r'))).stderr).to.match(
+      /There is no folder .*none for the copy/,
+    );
 
     expect((await command('restore', backup('r'))).stderr).to.match(/is in use by process \d+\. Stop that/);
     expect((await command('master-key', 'rotate')).stderr).to.match(/is in use by process/);

@@ -11,7 +11,9 @@ import { templates } from './templates.js';
  */
 export function newPlugin(name: string, directory: string): { folder: string; files: readonly string[] } {
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(name))
-    throw new Error(`${name}: the name of a plugin is a-z, 0-9 and -, and begins with a letter.`);
+    throw new Error(
+      `${name}: the name of a plugin is a-z, 0-9 and -, and begins with a letter; --directory names the folder in which its own is made.`,
+    );
   if ((order as readonly string[]).includes(name))
     throw new Error(`${name} is a stage of the gateway: give the plugin another name.`);
   const folder = join(directory, name);

@@ -36,6 +36,9 @@ export async function copyDatabase(
   finish: (folder: string) => Promise<void> = async () => {},
 ): Promise<void> {
   if (!existsSync(from)) throw new RefusedStart(`There is no ${from} to be copied.`);
+  const into = dirname(resolve(to));
+  if (!existsSync(into))
+    throw new RefusedStart(`There is no folder ${into} for the copy: make it, or name another file.`);
   if (existsSync(to)) throw new RefusedStart(`${to} exists already: name another file, or remove it.`);
   const folder = `${resolve(to)}.${randomBytes(4).toString('hex')}.tmp`;
   const copy = join(folder, basename(from));
