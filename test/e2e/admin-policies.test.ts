@@ -274,4 +274,31 @@ describe('policies over the administration plane', () => {
     const { json: changed } = await ask('GET', `${budgets}/${id}`);
     expect(changed).to.deep.include({ credit_limit: 5, alert_threshold: null });
   });
+
+  it('know a workspace by its slug, too, and are read as they were written', async () => {
+    const { workspace_id: id } = plane.first;
+    const { json: workspace } = await ask('GET', `/v1/admin/workspaces/${id}`);
+    const conditions = [
+      { key: 'workspace_id', value: ['other', workspace.slug] },
+      { key: 'workspace_id', excludes: workspace.slug },
+      { key: 'metadata.team', value: workspace.slug },
+    ];
+    for (const [path, body, store] of [
+      [budgets, budget, plane.store.usageLimitsPolicies],
+      [rates, rate, plane.store.rateLimitsPolicies],
+    ] as const) {
+      const made = await make(path, { ...body, conditions });
+      const all: { id: string; conditions: unknown }[] = await store.inForce(id);
+      expect(all.find((one) => one.id === made)?.conditions).to.deep.equal([
+        { key: 'workspace_id', value: ['other', id] },
+        { key: 'workspace_id', excludes: id },
+        { key: 'metadata.team', value: workspace.slug },
+      ]);
+      const { json } = await ask('GET', `${path}/${made}`);
+      expect(
+        json.conditions.map(({ value, excludes }: Record<string, unknown>) => value ?? excludes),
+      ).to.deep.equal([['other', workspace.slug], workspace.slug, workspace.slug]);
+      await ask('DELETE', `${path}/${made}`);
+    }
+  });
 });

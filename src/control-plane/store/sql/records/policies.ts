@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { etagOf } from '../../records/etag.js';
 import type { Place } from '../../records/place.js';
-import type { Policy, PolicyChange, PolicyFilter } from '../../records/policies.js';
+import type { Policy, PolicyChange, PolicyCondition, PolicyFilter } from '../../records/policies.js';
 import type { Sql } from '../connection/driver.js';
 import { containing } from '../lists.js';
 
@@ -80,3 +80,41 @@ export function wantedPolicies(
   if (search !== undefined) containing(wanted, ['name'], search);
   return wanted;
 }
+
+/**
+ * With the id of their workspace for its slug in conditions, since data workers know the id alone. Stored conditions stay as they
+ * were written. A slug never changes, and a policy is about calls of its own workspace only.
+ */
+export async function withWorkspaceId<Rule extends Pick<Policy, 'conditions'>>(
+  sql: Sql,
+  workspaceId: string,
+  policies: readonly Rule[],
+): Promise<Rule[]> {
+  const isOfWorkspace = ({ conditions }: Rule): boolean =>
+    conditions.some(({ key }) => key === 'workspace_id');
+  if (!policies.some(isOfWorkspace)) return [...policies];
+  const workspace: { slug: string } | undefined = await sql('workspaces')
+    .where({ id: workspaceId })
+    .first('slug');
+  const idOf = (text: string): string => (text === workspace?.slug ? workspaceId : text);
+  const idsOf = (texts: string | readonly string[] | undefined) =>
+    typeof texts === 'string' ? idOf(texts) : texts?.map(idOf);
+  return policies.map((policy) => ({
+    ...policy,
+    conditions: policy.conditions.map((condition) =>
+      condition.key === 'workspace_id'
+        ? withTexts(condition, idsOf(condition.value), idsOf(condition.excludes))
+        : condition,
+    ),
+  }));
+}
+
+const withTexts = (
+  { key }: PolicyCondition,
+  value: PolicyCondition['value'],
+  excludes: PolicyCondition['excludes'],
+): PolicyCondition => ({
+  key,
+  ...(value !== undefined && { value }),
+  ...(excludes !== undefined && { excludes }),
+});

@@ -12,7 +12,14 @@ import type { Database } from '../connection/driver.js';
 import { rowsOf } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
-import { changedPolicy, fromPolicyRow, type PolicyRow, toPolicyRow, wantedPolicies } from './policies.js';
+import {
+  changedPolicy,
+  fromPolicyRow,
+  type PolicyRow,
+  toPolicyRow,
+  wantedPolicies,
+  withWorkspaceId,
+} from './policies.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface RateLimitsPolicyRow
@@ -54,10 +61,13 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
   inForce(workspaceId: string): Promise<RatePolicy[]> {
     return this.database.read(async (sql) => {
       const rows = await rowsOf<RateLimitsPolicyRow>(sql, activePolicies, [workspaceId]);
-      return rows.map(fromRow).map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
-        ...{ id, organisationId, name, conditions, groupBy },
-        ...{ measure: policy.type, unit: policy.unit, value: policy.value, shadow: policy.shadow },
-      }));
+      const policies = rows
+        .map(fromRow)
+        .map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
+          ...{ id, organisationId, name, conditions, groupBy },
+          ...{ measure: policy.type, unit: policy.unit, value: policy.value, shadow: policy.shadow },
+        }));
+      return withWorkspaceId(sql, workspaceId, policies);
     });
   }
 

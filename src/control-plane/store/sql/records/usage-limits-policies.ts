@@ -12,7 +12,14 @@ import type { Database, Sql } from '../connection/driver.js';
 import { rowsOf } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
-import { changedPolicy, fromPolicyRow, type PolicyRow, toPolicyRow, wantedPolicies } from './policies.js';
+import {
+  changedPolicy,
+  fromPolicyRow,
+  type PolicyRow,
+  toPolicyRow,
+  wantedPolicies,
+  withWorkspaceId,
+} from './policies.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface UsageLimitsPolicyRow extends PolicyRow {
@@ -75,7 +82,7 @@ export class SqlUsageLimitsPolicies implements UsageLimitsPolicyStore {
   inForce(workspaceId: string): Promise<BudgetPolicy[]> {
     return this.database.read(async (sql) => {
       const rows = await rowsOf<UsageLimitsPolicyRow>(sql, activePolicies, [workspaceId]);
-      return rows.map(toPolicy);
+      return withWorkspaceId(sql, workspaceId, rows.map(toPolicy));
     });
   }
 
