@@ -373,3 +373,66 @@ describe('the log of a stream whose first event is an error', () => {
     worker.close();
   });
 });
+
+describe('a whole answer with the status of a success', () => {
+  let worker: BareWorker;
+
+  beforeEach(async () => {
+    worker = await new BareWorker().start();
+  });
+  afterEach(() => worker.close());
+
+  const config = JSON.stringify({
+    strategy: { mode: 'fallback' },
+    targets: ['openrouter', 'openai'].map((provider) => ({ provider, api_key: 'sk-test-key-0001' })),
+  });
+  const answer = ({ handler }: Asked, body: string): void => {
+    handler.head(200, ['content-type', 'application/json']);
+    handler.data(Buffer.from(body));
+    handler.end();
+  };
+  const asked = (path: string, body: object): Promise<[Client, Asked]> =>
+    worker.asking(worker.key(), { path, body, config });
+
+  for (const [format, path, body] of [
+    ['chat', '/v1/chat/completions', { model: 'm', messages: hi }],
+    ['messages', '/v1/messages', { model: 'm', max_tokens: 9, messages: hi }],
+  ] as const) {
+    it(`and an error in it is an error answer: the next target is called, for a client of ${format}`, async () => {
+      const [client, first] = await asked(path, body);
+      answer(first, '{"id":"g","error":{"code":429,"message":"Too fast"},"user_id":"u"}');
+      await soon('the next target is asked', () => worker.asked.length === 2);
+      answer(worker.asked[1]!, '{"error":{"message":"Down","code":"server_error"}}');
+      await soon('it ends', () => client.ended);
+      expect(client.status).to.equal(500);
+      expect(JSON.parse(client.text).error.message).to.include('Down');
+      await soon('it is settled', () => worker.settled.length > 0);
+      expect(worker.settled.at(-1)!.attempts.map(({ status }) => status)).to.deep.equal([429, 500]);
+    });
+  }
+
+  for (const body of [
+    '{"id":"c","model":"m","error":null,"choices":[]}',
+    '{"id":"c","model":"m","error":{},"choices":[]}',
+    '{"id":"c","model":"m","choices":[{"message":{"content":"{\\"error\\":{}}"}}],"error":{"code":0}}',
+  ])
+    it(`is passed on as it is: ${body}`, async () => {
+      const [client, first] = await asked('/v1/chat/completions', { model: 'm', messages: hi });
+      answer(first, body);
+      await soon('it ends', () => client.ended);
+      expect([client.status, client.text]).to.deep.equal([200, body]);
+    });
+
+  it('is passed on where it is a response that failed', async () => {
+    const [client, first] = await worker.asking(worker.key(), {
+      path: '/v1/responses',
+      body: { model: 'm', input: 'Hi' },
+      config: JSON.stringify({ provider: 'openai', api_key: 'sk-test-key-0001' }),
+    });
+    const body =
+      '{"id":"r","object":"response","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}';
+    answer(first, body);
+    await soon('it ends', () => client.ended);
+    expect([client.status, client.text]).to.deep.equal([200, body]);
+  });
+});

@@ -5,6 +5,7 @@ import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js'
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { tidyRetryAfter } from '../../../common/http/retry-after.js';
 import type { IntentWaiter } from '../../../common/ledger/record.js';
+import { errorInAnswer } from '../../providers/formats/reported-error.js';
 import { serverSentEvents } from '../../providers/streams/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js';
 import { chainOf } from '../chain.js';
@@ -236,6 +237,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   }
 
   #collected(): void {
+    // As of a stream that begins with an error.
+    const error = this.#status < 300 ? errorInAnswer(this.#pieces) : null;
+    if (error !== null) return void this.#begun({ bytes: Buffer.concat(this.#pieces.take()), error });
     const { pipeline, x, outgoing, attempt } = this;
     const isWanted = (): boolean => !this.#isDone();
     const head = { status: this.#status, headers: this.#headers };
@@ -289,8 +293,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     });
   }
 
-  // A streamed answer.
-
   /** `chunk` null: it has ended. */
   #firstEvent(chunk: Buffer | null): boolean {
     let begun: Begun | null = null;
@@ -302,7 +304,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     return begun === null || this.#begun(begun);
   }
 
-  /** A first event that reports an error makes an error answer of the stream: another target may still be called. */
+  /** An error in place of an answer, or of its first event, makes an error answer of it: another target may still be called. */
   #begun({ bytes, error }: Begun): boolean {
     this.attempt.firstByteMs ??= this.x.elapsedMs();
     if (error === null) return this.#flowFrom(this.#status).data(bytes);
@@ -348,8 +350,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     });
     return flow;
   }
-
-  // Endings.
 
   /** The answer has come, or its stream has begun, or neither will. */
   #waited(): void {

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../../common/bytes/pieces.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { stringifyJson } from '../../../common/json/json.js';
 import { parseEventJson } from '../inner-json.js';
@@ -23,6 +24,21 @@ export function reportedError(name: string, data: string): ReportedError | null 
   const body = errorBody(name, event);
   const answer = asObject(event['response']) ?? event;
   return { status: statusOf(name, body), body: stringifyJson(body), answer };
+}
+
+/** Bytes. A longer answer is no error. */
+const longestError = 16 * 1024;
+/** Its first member that is an object or a text, after plain values at most. */
+const beginsWithError = /^\s*\{[^{[]*"error"\s*:\s*[{"]/;
+
+/** The error that a whole answer consists of, although its status is that of a success; null: there is none. */
+export function errorInAnswer(pieces: Pieces): ReportedError | null {
+  if (pieces.length === 0 || pieces.length > longestError) return null;
+  const bytes = pieces.bytes();
+  const start = bytes.toString('latin1', 0, 1024);
+  // A response of the Responses API has its error, or none, beside its output.
+  if (!start.includes('"error"') || !beginsWithError.test(start) || start.includes('"response"')) return null;
+  return reportedError('', bytes.toString());
 }
 
 function eventOf(data: string): JsonObject | null {
