@@ -122,13 +122,26 @@ function tlsOf(
   const own = address === undefined && tls !== true ? (grpcTlsCert ?? undefined) : undefined;
   const file = caFile ?? own;
   if (file === undefined) return tls === true ? true : undefined;
-  return { ca: Buffer.from(readInput(file)) };
+  const ca = readInput(file);
+  if (!ca.includes('-----BEGIN CERTIFICATE-----'))
+    throw new CliError(`${caFile === undefined ? '' : '--ca-file: '}${file} has no certificate in PEM.`, 2);
+  return { ca: Buffer.from(ca) };
+}
+
+/** Forms of gRPC addresses beside host:port. */
+const otherForms = /^(?:unix|dns|ipv[46]):/;
+
+/** Throws a CliError for an address at which nothing can ever answer. */
+function checkAddress(address: string): void {
+  if (otherForms.test(address)) return;
+  const [, port] = /^(?:\[[^\]]+\]|[^:[\]/]+):(\d{1,5})$/.exec(address) ?? [];
+  if (port === undefined || Number(port) < 1 || Number(port) > 65_535)
+    throw new CliError('--address must be host:port, with a port from 1 to 65535.', 2);
 }
 
 /** Does anything accept connections there? A gateway that does not answer in time counts, and so does another port of it. */
 function isOpen(address: string): Promise<boolean> {
   const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
-  if (Number(port) > 65_535) return Promise.resolve(false);
   return new Promise((resolve) => {
     const done = (open: boolean): void => {
       socket.destroy();
@@ -141,8 +154,12 @@ function isOpen(address: string): Promise<boolean> {
   });
 }
 
-/** Exit codes of refusals that scripts distinguish: there is no such object; it is there already, or was changed. */
-const exitCodes: Readonly<Record<string, number>> = { AB08: 3, AB07: 4 };
+/** Exit codes of refusals that scripts distinguish: something named does not exist; it exists already, or was changed. */
+const exitCodes: Readonly<Record<string, number>> = { AB02: 3, AB08: 3, AB07: 4 };
+
+/** A value that the gateway does not accept is wrong usage, as one that the command line does not accept. */
+const exitCodeOf = ({ code, faults }: AdminCallError): number | undefined =>
+  code === 'AB01' && faults.length > 0 ? 2 : exitCodes[code ?? ''];
 
 export interface SessionManner {
   /** Is it for those who have no key yet? */
@@ -161,6 +178,7 @@ export async function withAdmin(
   { keyless = false, said = inFlags, timeoutMs }: SessionManner = {},
 ): Promise<void> {
   const settings = context.settings();
+  if (options.address !== undefined) checkAddress(options.address);
   const address = options.address ?? `${reachable(settings.host)}:${settings.grpcPort}`;
   const signIn = keyless ? null : await signInKey(settings, options);
   const tls = tlsOf(settings, options);
@@ -174,7 +192,7 @@ export async function withAdmin(
     if (!error.isUnreachable) {
       const message = said(error.message);
       const from = error.code === 'AB05' && signIn !== null ? ` It was taken from ${signIn.place}.` : '';
-      return new CliError(message + from, exitCodes[error.code ?? '']);
+      return new CliError(message + from, exitCodeOf(error));
     }
     if (tls !== undefined) return new CliError(`No gateway answers at ${address} over TLS: ${error.message}`);
     return (await isOpen(address))

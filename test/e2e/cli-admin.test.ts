@@ -42,28 +42,31 @@ describe('administrative commands, typed at a running gateway', function () {
 
   describe('a refusal', () => {
     const past = ['--expires', '2001-01-01'];
-    for (const [args, said] of [
+    for (const [args, said, exitCode] of [
       [
         ['providers', 'add', 'x', '--no-key', '--base-url', 'ftp://x'],
         /^headgate: --base-url must be an http/,
+        2,
       ],
       [
         ['providers', 'add', 'x', '--no-key', '--workspace', 'nowhere'],
         /^headgate: --workspace: there is no/,
+        3,
       ],
-      [['guardrails', 'list', '--workspace', 'nowhere'], /^headgate: --workspace: there is no such/],
+      [['guardrails', 'list', '--workspace', 'nowhere'], /^headgate: --workspace: there is no such/, 3],
       [
         ['keys', 'create', '--name', 'x', '--config', 'pc-none'],
         /^headgate: --config: there is no such config/,
+        3,
       ],
-      [['keys', 'create', '--name', 'x', ...past], /^headgate: --expires must be in the future/],
+      [['keys', 'create', '--name', 'x', ...past], /^headgate: --expires must be in the future/, 2],
     ] as const) {
       it(`names the flag that was typed: ${said.source.slice(11)}`, async () => {
         const { code, stdout, stderr } = await headgate([
           ...args,
           ...(args[0] === 'providers' ? ['--provider', 'openai'] : []),
         ]);
-        expect([code, stdout]).to.deep.equal([1, '']);
+        expect([code, stdout]).to.deep.equal([exitCode, '']);
         expect(stderr)
           .to.match(said)
           .and.not.match(/custom_host|workspace_id|config_id|expires_at/);
@@ -74,7 +77,7 @@ describe('administrative commands, typed at a running gateway', function () {
     it('leaves the names of fields inside of a config as they are: there they are what was written', async () => {
       const config = '{"targets":[{"provider":"openai","custom_host":"ftp://x"}]}';
       const { code, stderr } = await headgate(['configs', 'create', '-', '--name', 'bad'], config);
-      expect(code).to.equal(1);
+      expect(code).to.equal(2);
       expect(stderr).to.include('targets[0].custom_host').and.not.include('--base-url');
     });
   });
@@ -96,7 +99,7 @@ describe('administrative commands, typed at a running gateway', function () {
         expect(JSON.parse(stdout)).to.have.length(2);
       }
       const { code, stderr } = await headgate([...list, '--admin-key-file', `${file}.none`]);
-      expect(code).to.equal(1);
+      expect(code).to.equal(2);
       expect(stderr).to.match(/^headgate: .*admin\.key\.none cannot be read: .*\.\n$/);
     });
 

@@ -50,6 +50,37 @@ describe('a mistake on the command line', () => {
     ]);
   });
 
+  describe('has exit code 2 where a file or an address that is named cannot be right', () => {
+    const env = { HEADGATE_ADMIN_KEY: 'gw_org_x' };
+    const noFile = 'headgate: /none cannot be read: there is no such file.\n';
+    for (const [line, message] of [
+      ['keys list --ca-file /none', noFile],
+      ['keys list --admin-key-file /none', noFile],
+      ['configs create --name x --config @/none', noFile],
+      ['configs create --body @/none', noFile],
+      ['explain -f /none', noFile],
+      ['prices diff -f /none', noFile],
+      ['selftest --provider @a/b --key-file /none', noFile],
+      ['keys list --ca-file text', 'headgate: --ca-file: text has no certificate in PEM.\n'],
+      ...['host:99999', 'host:0', 'host', 'host:x', '::1:5', 'http://host:1'].map(
+        (address) =>
+          [
+            `keys list --address ${address}`,
+            'headgate: --address must be host:port, with a port from 1 to 65535.\n',
+          ] as const,
+      ),
+      [
+        'selftest --provider @a/b --key-file text --url host',
+        'headgate: --url must be an address such as http://127.0.0.1:8787.\n',
+      ],
+    ] as const)
+      it(line, async () => {
+        writeFileSync(join(folder, 'text'), 'no certificate');
+        const { code, stderr } = await typed(line, env);
+        expect([code, stderr]).to.deep.equal([2, message]);
+      });
+  });
+
   it('reports that a data directory is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
@@ -99,6 +130,26 @@ describe('a mistake on the command line', () => {
       });
       expect(code).to.equal(1);
       expect(stderr).to.contain(`127.0.0.1:${port} is open, but admin gRPC does not answer there`);
+    });
+
+    it('has exit code 3 where something that it names does not exist', async () => {
+      expect(await bench.fails(3, 'keys list --workspace nope')).to.equal(
+        'headgate: --workspace: there is no such workspace.',
+      );
+      await bench.fails(3, 'workspaces get nope');
+    });
+
+    it('has exit code 2 for a value that only the gateway finds wrong', async () => {
+      const time = await bench.fails(2, 'analytics graph-requests --time-of-generation-min nope');
+      expect(time).to.contain('--time-of-generation-min must be a time with its zone');
+    });
+
+    it('has exit code 4 where it exists already, and 1 where the key is not accepted', async () => {
+      await bench.fails(4, 'workspaces create --name D --slug default');
+      const { code } = await typed(`keys list --address ${bench.address}`, {
+        HEADGATE_ADMIN_KEY: 'gw_org_x',
+      });
+      expect(code).to.equal(1);
     });
 
     /** From a plane without analytics, which checks times first. */

@@ -107,7 +107,7 @@ describe('command lines of resources', function () {
   });
 
   it('are named by their flags in what the gateway refuses', async () => {
-    const said = await bench.fails(1, `${newUser} --email z@example.com --workspaces id=nowhere,role=member`);
+    const said = await bench.fails(3, `${newUser} --email z@example.com --workspaces id=nowhere,role=member`);
     expect(said).to.match(/^headgate: --workspaces\[0\]/);
   });
 

@@ -286,7 +286,7 @@ describe('why a request went where it did', function () {
       expect(unknown.stdout).to.contain('[config_not_found]');
       const key = await explain('--key', '0198c5b0-0000-7000-8000-000000000000');
       expect([key.code, key.stderr]).to.deep.equal([
-        1,
+        3,
         'headgate: api_key_id: there is no such key in this workspace.\n',
       ]);
       const nobody = await explain();

@@ -153,7 +153,7 @@ describe('configuration as files', function () {
 
   it('exports records of one kind, and names the kinds there are', async () => {
     const { code, stderr } = await command('export', '--kind', 'config');
-    expect(code).to.equal(1);
+    expect(code).to.equal(2);
     expect(stderr).to.include('must be one of Workspace, ');
   });
 

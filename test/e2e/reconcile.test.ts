@@ -167,7 +167,7 @@ describe('headgate reconcile', function () {
     const given = ['-f', 'none.csv', '--from', day, '--to', day];
     const of = await command(['--provider', 'generic', ...given, '--of', 'openai', '--of', 'antropic']);
     expect([of.code, of.stderr.split('\n')[1]]).to.deep.equal([
-      1,
+      2,
       'headgate: --of is no provider that the gateway can call: "antropic": did you mean anthropic?',
     ]);
     const kind = await command(['--provider', 'openia', ...given]);

@@ -114,11 +114,11 @@ describe('headgate selftest', () => {
         ['selftest', '--provider', 'mine/gpt-4o', '@cluade/claude-sonnet-4-5'],
         gateway.env,
       );
-      expect([code, stdout]).to.deep.equal([2, '']);
+      expect([code, stdout]).to.deep.equal([3, '']);
       expect(stderr).to.include('no provider @cluade').and.include('Did you mean @claude?');
       expect(stderr).to.not.include('@mine chat');
       const far = await headgateHere(['selftest', '--provider', 'something-else/x'], gateway.env);
-      expect(far.code).to.equal(2);
+      expect(far.code).to.equal(3);
       expect(far.stderr).to.include('There are: ').and.include('@mine');
     });
 
@@ -136,7 +136,7 @@ describe('headgate selftest', () => {
         ['selftest', '--provider', 'nothing/gpt-4o', '--key-file', file],
         gateway.env,
       );
-      expect([code, stdout]).to.deep.equal([2, '']);
+      expect([code, stdout]).to.deep.equal([3, '']);
       expect(stderr).to.include('no provider @nothing');
     });
 

@@ -47,7 +47,10 @@ export function register(program: Command, { settings }: CliContext): void {
     .action((provider: string, model: string) => {
       const rows = known().filter((row) => row.provider === provider && row.model === model);
       if (rows.length === 0)
-        throw new CliError(`No price of ${provider}/${model} is known: set one in prices, or update them.`);
+        throw new CliError(
+          `No price of ${provider}/${model} is known: set one in prices, or update them.`,
+          3,
+        );
       print(rows);
     });
 

@@ -79,9 +79,9 @@ function checkLink(path: string, root: string): void {
 
 function textsOf(path: string): (readonly [file: string, text: string])[] {
   try {
-    if (path === '-') return [['standard input', readInput('-', largestFile, 2)]];
+    if (path === '-') return [['standard input', readInput('-', largestFile)]];
     const files = statSync(path).isDirectory() ? filesIn(path, realpathSync(path)) : [path];
-    return files.map((file) => [file, readInput(file, largestFile, 2)] as const);
+    return files.map((file) => [file, readInput(file, largestFile)] as const);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError(`${path} cannot be read: ${reasonOf(error)}.`, 2);

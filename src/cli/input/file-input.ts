@@ -4,14 +4,14 @@ import { CliError } from '../cli-error.js';
 /** No value and no file that the gateway takes is longer. */
 const largestFile = 32 * 1024 * 1024;
 
-/** The text of a file; `-` is standard input. */
-export function readInput(file: string, mostBytes = largestFile, exitCode?: number): string {
+/** The text of a file; `-` is standard input. To name one that cannot be read is wrong usage. */
+export function readInput(file: string, mostBytes = largestFile): string {
   try {
     return readBounded(file === '-' ? 0 : file, mostBytes);
   } catch (error) {
     const name = file === '-' ? 'standard input' : file;
-    if (error instanceof UnreadableFile) throw new CliError(`${name} ${error.message}.`, exitCode);
-    throw new CliError(`${name} cannot be read: ${reasonOf(error)}.`, exitCode);
+    if (error instanceof UnreadableFile) throw new CliError(`${name} ${error.message}.`, 2);
+    throw new CliError(`${name} cannot be read: ${reasonOf(error)}.`, 2);
   }
 }
 

@@ -12,6 +12,8 @@ const maxListed = 10;
  * not to this key.
  */
 export async function storedSlugs({ url, key }: TestedGateway): Promise<readonly string[] | null> {
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+    throw new CliError('--url must be an address such as http://127.0.0.1:8787.', 2);
   let response: Response;
   try {
     response = await fetch(`${url}/v1/providers?page_size=1000`, {
@@ -40,5 +42,5 @@ export function unknownSlug(provider: string, slugs: readonly string[] | null): 
       : known.length > 0
         ? ` There are: ${known.join(', ')}${more}.`
         : ' Store one with headgate providers add.';
-  return new CliError(`--provider: the workspace has no provider ${printable(provider)}.${hint}`, 2);
+  return new CliError(`--provider: the workspace has no provider ${printable(provider)}.${hint}`, 3);
 }
