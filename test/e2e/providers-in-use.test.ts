@@ -162,6 +162,28 @@ describe('integrations, providers and virtual keys while requests use them', () 
     await often(() => answered(of('lent')));
   });
 
+  it('are suggested for a mistyped slug as soon as they exist, where the caller may use them', async () => {
+    const hint = async (headers: Record<string, string>, model?: string): Promise<string> => {
+      const response = await chat(headers, model);
+      const { error } = (await response.json()) as { error: { message: string; code: string } };
+      expect(error.code).to.equal('unknown_provider');
+      return /did you mean (\S+)\?/.exec(error.message)?.[1] ?? '';
+    };
+    const workspace_id = (await api.workspaces.createWorkspace({ name: 'Beside' })).id;
+    const elsewhere = { slug: 'embeddings-b', provider: 'openai', key: 'sk-b', custom_host };
+    await api.providers.createProvider({ ...elsewhere, workspace_id });
+    await often(async () => expect(await hint(of('embeddings-c'))).to.equal(''));
+    await own.providers.createProvider({ ...elsewhere, slug: 'embeddings-a' });
+    await often(async () => expect(await hint(of('embeddings-c'))).to.equal('@embeddings-a'));
+    expect(await hint({}, '@embedings-a/gpt-4o')).to.equal('@embeddings-a');
+    expect(await hint({ 'x-gateway-virtual-key': 'lentt' })).to.equal('@lent');
+    await access(false);
+    await often(async () => expect(await hint(of('lentt'))).to.equal(''));
+    await access(true);
+    await own.providers.deleteProvider({ slug: 'embeddings-a' });
+    await often(async () => expect(await hint(of('embeddings-c'))).to.equal(''));
+  });
+
   it('end when they expire, and come back when that is taken away', async () => {
     const expires_at = new Date(Date.now() + 1500).toISOString();
     await own.providers.updateProvider({ slug: 'own', expires_at });

@@ -56,9 +56,9 @@ function refusal(work: () => unknown): GatewayError {
 }
 
 describe('an unknown provider', () => {
-  const message = (name: string): string =>
+  const message = (name: string, slugs: readonly string[] | null = null): string =>
     refusal(() => {
-      const directory = { provider: () => null } as unknown as Directory;
+      const directory = { provider: () => null, slugs: () => slugs } as unknown as Directory;
       const x = { principal: { workspaceId: 'w' }, modelAsked: 'm' } as unknown as Exchange;
       return resolveAddress(x, { ...target, provider: name }, directory, providers);
     }).message;
@@ -68,6 +68,15 @@ describe('an unknown provider', () => {
     expect(message('mistral')).to.include('did you mean mistral-ai?');
     expect(message('@openai')).to.include('openai without @ is the built-in provider');
     expect(message('@production-key')).to.match(/here: name one of .*headgate providers list/);
+  });
+
+  it('is answered with the nearest slug of the workspace, where an @ shows that one is meant', () => {
+    const slugs = ['claude', 'openai-prod', 'x'];
+    expect(message('@openai-prd', slugs)).to.include('here: did you mean @openai-prod? If not, name one');
+    expect(message('@openai', slugs)).to.include('did you mean @openai-prod?');
+    expect(message('@something', slugs)).to.not.include('did you mean');
+    expect(message(`@${'x'.repeat(100)}`, slugs)).to.not.include('did you mean');
+    expect(message('openai-prd', slugs)).to.not.include('@openai-prod');
   });
 });
 

@@ -95,6 +95,8 @@ export interface Directory {
   key(hash: string, sender?: Sender, text?: string): Awaitable<Principal | null>;
   config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null>;
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null>;
+  /** Slugs of providers that calls of the workspace can use, to suggest one: not necessarily all. null: not known. */
+  slugs(workspaceId: string): Awaitable<readonly string[] | null>;
   /** null: the workspace has none. */
   policies(workspaceId: string): Awaitable<Policies | null>;
   /**

@@ -22,13 +22,14 @@ export type LookupKind =
   | 'token'
   | 'config'
   | 'provider'
+  | 'slugs'
   | 'policies'
   | 'guardrail'
   | 'partner'
   | 'deployment';
 
-/** What the store has records of; a token is checked instead. */
-export type StoredKind = Exclude<LookupKind, 'token'>;
+/** What the store has records of; a token is checked instead, and slugs are of providers. */
+export type StoredKind = Exclude<LookupKind, 'token' | 'slugs'>;
 
 export interface LookupRecords {
   key: KeyRecord;
@@ -36,6 +37,8 @@ export interface LookupRecords {
   token: TokenRecord;
   config: ConfigRecord;
   provider: ProviderRecord;
+  /** Of the providers that calls of the workspace can use. */
+  slugs: readonly string[];
   policies: PoliciesRecord;
   guardrail: GuardrailRecord;
   partner: PartnerRecord;

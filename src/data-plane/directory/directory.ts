@@ -52,6 +52,9 @@ const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]), budgets: 
 /** Milliseconds: the control process may have to fetch a secret first. */
 const secretsWithinMs = 10_000;
 
+/** Milliseconds: a refusal waits for a suggestion. */
+const slugsWithinMs = 1000;
+
 /** The name that means all of a kind. */
 const everything = '*';
 
@@ -105,6 +108,7 @@ export class WorkerDirectory implements Directory {
   readonly #keys: KeyDirectory;
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
+  readonly #slugs: Remembered<readonly string[]>;
   readonly #policies: Remembered<Policies>;
   readonly #guardrails: Remembered<GuardrailRules>;
   readonly #partners: Remembered<PartnerCredentials>;
@@ -161,6 +165,10 @@ export class WorkerDirectory implements Directory {
         return record === null ? null : toStoredProvider(record);
       },
     );
+    this.#slugs = new Remembered<readonly string[]>(
+      { entries: 1_000, bytes: 4 * megabyte, bytesOf: retainedBytes },
+      (workspace) => channel.ask('slugs', workspace, everything, slugsWithinMs).catch(() => null),
+    );
     this.#policies = new Remembered<Policies>(
       { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
       async (workspace) => toPolicies(await ask(channel.ask('policies', workspace, everything))),
@@ -209,6 +217,10 @@ export class WorkerDirectory implements Directory {
     return this.#providers.get(this.#names.within(workspaceId, slug));
   }
 
+  slugs(workspaceId: string): Awaitable<readonly string[] | null> {
+    return this.#slugs.get(workspaceId);
+  }
+
   policies(workspaceId: string): Awaitable<Policies | null> {
     return this.#policies.get(workspaceId);
   }
@@ -250,7 +262,10 @@ export class WorkerDirectory implements Directory {
         else this.#deployments.forget(name);
         continue;
       }
-      if (kind === 'provider') this.providersVersion += 1;
+      if (kind === 'provider') {
+        this.providersVersion += 1;
+        this.#slugs.clear();
+      }
       const kept = kind === 'config' ? this.#configs : this.#providers;
       if (name === everything) kept.clear();
       else kept.forget(this.#names.within(workspace ?? '', name));

@@ -18,6 +18,9 @@ import type { WorkerProcesses } from './worker-processes.js';
 /** A worker that has not ended after its requests is killed two seconds later. Milliseconds. */
 const afterDrainMs = 4000;
 
+/** Slugs of a workspace that an unknown one is compared with. */
+const mostSlugs = 200;
+
 /** Makes the data workers serve: from here on there are requests. */
 export const workersPart: ProcessPart<
   Base &
@@ -59,7 +62,9 @@ export const workersPart: ProcessPart<
       lookup: async (kind, workspace, name) =>
         kind === 'token'
           ? tokens.find(name)
-          : mappedValues.fill(kind, workspace, name, await lookups.find(kind, workspace, name)),
+          : kind === 'slugs'
+            ? store.providers.usableSlugs(workspace ?? '', mostSlugs)
+            : mappedValues.fill(kind, workspace, name, await lookups.find(kind, workspace, name)),
       admin(request) {
         // Workers of such a node answer these paths themselves.
         if (admin === null) throw new Error('This node has no administration plane.');

@@ -98,6 +98,8 @@ export interface ProviderStore {
     place: Place,
     filter: { readonly slug?: string; readonly limit: number },
   ): Promise<readonly UsableProvider[]>;
+  /** The slugs of those, in order. */
+  usableSlugs(workspaceId: string, limit: number): Promise<readonly string[]>;
   create(place: Place, input: NewProvider | LentProvider): Promise<Provider | 'taken' | 'missing'>;
   /** A second one with the credential, address and all that belongs to it of the one called `from`. */
   duplicate(

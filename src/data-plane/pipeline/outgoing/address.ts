@@ -81,8 +81,14 @@ export function resolveAddress(
   const slug = chosen.charCodeAt(0) === 64 ? chosen.slice(1) : chosen;
   const workspace = x.principal.workspaceId;
   const found = workspace === null ? null : directory.provider(workspace, slug);
-  return found instanceof Promise
-    ? found.then((record) => storedAddress(x, target, slug, record, model, providers))
+  if (found instanceof Promise)
+    return found.then((record) =>
+      record === null
+        ? refuseSlug(x, slug, directory, providers)
+        : storedAddress(x, target, slug, record, model, providers),
+    );
+  return found === null
+    ? refuseSlug(x, slug, directory, providers)
     : storedAddress(x, target, slug, found, model, providers);
 }
 
@@ -127,11 +133,10 @@ function storedAddress(
   x: Exchange,
   target: Target,
   slug: string,
-  record: StoredProvider | null,
+  record: StoredProvider,
   model: string | null,
   providers: ReadonlyMap<string, ProviderDefinition>,
 ): Address {
-  if (record === null) throw unknownProvider(`@${slug}`, providers);
   const row = providers.get(record.provider);
   if (row === undefined) throw unknownProvider(record.provider, providers);
   const elsewhere = target.customHost !== null;
@@ -253,22 +258,53 @@ const longestCompared = 64;
 /** Models of a provider that a name is compared with. */
 const mostCompared = 200;
 
+/** Can a comparison find `name` to be what `asked` was meant to be? */
+const isNear = (name: string, asked: string): boolean =>
+  Math.abs(name.length - asked.length) <= Math.max(1, asked.length / 3);
+
 /** `did you mean gpt-4o? If not, `, or nothing where no enabled model is near. */
 function nearModel(model: string, { named }: NonNullable<StoredProvider['models']>): string {
   if (model.length > longestCompared) return '';
   const names: string[] = [];
   for (const [name, { enabled }] of named) {
-    if (enabled && Math.abs(name.length - model.length) <= model.length / 3) names.push(name);
+    if (enabled && isNear(name, model)) names.push(name);
     if (names.length === mostCompared) break;
   }
   const meant = nearest(model, names);
   return meant === null ? '' : `did you mean ${meant}? If not, `;
 }
 
-function unknownProvider(name: string, providers: ReadonlyMap<string, ProviderDefinition>): GatewayError {
+function refuseSlug(
+  { principal: { workspaceId } }: Exchange,
+  slug: string,
+  directory: Directory,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+): Awaitable<never> {
+  const slugs = workspaceId === null ? null : directory.slugs(workspaceId);
+  const refuse = (known: readonly string[] | null): never => {
+    throw unknownProvider(`@${slug}`, providers, nearSlug(slug, known ?? []));
+  };
+  return slugs instanceof Promise ? slugs.then(refuse) : refuse(slugs);
+}
+
+/** `did you mean @openai-prod? If not, `, or nothing where no provider of the workspace is near. */
+function nearSlug(slug: string, known: readonly string[]): string {
+  if (slug.length > longestCompared) return '';
+  const meant = nearestName(
+    slug,
+    known.filter((one) => one.startsWith(slug) || isNear(one, slug)),
+  );
+  return meant === null ? '' : `did you mean @${meant}? If not, `;
+}
+
+function unknownProvider(
+  name: string,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+  own = '',
+): GatewayError {
   return new GatewayError(
     'unknown_provider',
-    `There is no provider ${JSON.stringify(name.slice(0, 129))} here: ${nearProvider(name, providers)}name one of the built-in providers, or the @slug of one stored in this workspace (headgate providers list).`,
+    `There is no provider ${JSON.stringify(name.slice(0, 129))} here: ${own || nearProvider(name, providers)}name one of the built-in providers, or the @slug of one stored in this workspace (headgate providers list).`,
     { param: 'provider' },
   );
 }

@@ -152,6 +152,14 @@ export class SqlProviders implements ProviderStore {
     });
   }
 
+  usableSlugs(workspaceId: string, limit: number): Promise<string[]> {
+    return this.database.read(async (sql) => {
+      const wanted = sql('providers').where({ workspace_id: workspaceId });
+      const rows: ProviderRow[] = await wanted.orderBy('slug').limit(limit);
+      return (await this.#lookup.usable(sql, rows, this.now())).map(({ slug }) => slug);
+    });
+  }
+
   create(place: Place, input: NewProvider | LentProvider): Promise<Provider | 'taken' | 'missing'> {
     return this.#insert(place, input, async (sql, blank) => {
       if ('integrationId' in input) {
