@@ -1,4 +1,5 @@
 import { p302ai } from './lists/302ai.js';
+import { ai21 } from './lists/ai21.js';
 import { anthropic } from './lists/anthropic.js';
 import { azureAi } from './lists/azure-ai.js';
 import { azureOpenai } from './lists/azure-openai.js';
@@ -24,9 +25,11 @@ import { mistralAi } from './lists/mistral-ai.js';
 import { morph } from './lists/morph.js';
 import { nebius } from './lists/nebius.js';
 import { novitaAi } from './lists/novita-ai.js';
+import { nscale } from './lists/nscale.js';
 import { openai } from './lists/openai.js';
 import { openrouter } from './lists/openrouter.js';
 import type { DollarPrice, PriceList, PriceRow, PriceSheet } from './lists/price-list.js';
+import { sambanova } from './lists/sambanova.js';
 import { togetherAi } from './lists/together-ai.js';
 import { upstage } from './lists/upstage.js';
 import { vertexAi } from './lists/vertex-ai.js';
@@ -46,6 +49,7 @@ export type { DollarPrice, PriceList };
  */
 export const priceLists: Readonly<Record<string, PriceList>> = {
   '302ai': p302ai,
+  ai21,
   anthropic,
   'azure-ai': azureAi,
   'azure-openai': azureOpenai,
@@ -71,8 +75,10 @@ export const priceLists: Readonly<Record<string, PriceList>> = {
   morph,
   nebius,
   'novita-ai': novitaAi,
+  nscale,
   openai,
   openrouter,
+  sambanova,
   'together-ai': togetherAi,
   upstage,
   'vertex-ai': vertexAi,
