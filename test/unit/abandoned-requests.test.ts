@@ -74,6 +74,43 @@ describe('a request whose client leaves', () => {
     expect(row.usage).to.include({ output: 1000, source: 'counted' });
   });
 
+  describe('that was hedged', () => {
+    const config = JSON.stringify({
+      strategy: { mode: 'fallback', hedge: { percentile: 50, min_delay: 1, max_extra: 1 } },
+      targets: [{ provider: '@p' }, { provider: '@p' }],
+    });
+
+    it('has the longest answer in the row for the loser, where no stream was asked for, since the provider may bill that', async () => {
+      const worker = await start('cancel');
+      worker.ask(worker.key(), { body, config });
+      await soon('both are asked', () => worker.asked.length === 2);
+      answer(worker.asked[1]!);
+      const row = await rowOf(worker);
+      const [lost, won] = row.attempts;
+      expect(lost).to.include({ error: 'hedge_lost' });
+      expect(lost!.usage).to.include({ output: 1000, source: 'counted' });
+      expect(won!.usage).to.include({ output: 100, source: 'provider' });
+      expect(row.cost).to.equal((lost!.cost ?? 0) + 8 * inputPrice + 100 * outputPrice);
+      expect(lost!.cost).to.be.at.least(1000 * outputPrice);
+    });
+
+    it('has only its prompt in the row for the loser, where a stream was asked for, since providers stop these', async () => {
+      const worker = await start('cancel');
+      worker.ask(worker.key(), { body: { ...body, stream: true }, config });
+      await soon('both are asked', () => worker.asked.length === 2);
+      const { handler } = worker.asked[1]!;
+      handler.head(200, ['content-type', 'text/event-stream']);
+      handler.data(text);
+      handler.data(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+      handler.data(chunk({ choices: [], usage }));
+      handler.data(Buffer.from('data: [DONE]\n\n'));
+      handler.end();
+      const [lost] = (await rowOf(worker)).attempts;
+      expect(lost).to.include({ error: 'hedge_lost' });
+      expect(lost!.usage).to.include({ output: 0 });
+    });
+  });
+
   describe('where answers are read to their end', () => {
     it('has the usage that the provider reports', async () => {
       const worker = await start('finish');

@@ -29,7 +29,6 @@ const longestSecret = 64 * 1024;
 
 /** Errors of attempts that the gateway cancelled, although the provider may have continued. */
 const cancelled: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
-
 type Mode =
   | 'head' // nothing has arrived yet
   | 'collect' // a JSON answer, read whole
@@ -378,11 +377,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     this.#finish();
     this.attempt.error = error.code;
-    // Cancelled, not failed: the provider may bill the request, and an answer that it has begun.
+    // Cancelled, not failed: the provider may bill the request, and a whole answer that it finishes. A lost stream it stops.
     if (cancelled.has(error.code) && this.#flight?.sent === true) {
       this.attempt.received = nothing;
-      const longest = longestAnswer(this.x, this.outgoing.call.target);
-      if (error.code !== 'hedge_lost' && longest.isBounded) this.attempt.unseen = Math.trunc(longest.tokens);
+      const { tokens, isBounded } = longestAnswer(this.x, this.outgoing.call.target);
+      const goesOn = error.code !== 'hedge_lost' || !this.x.streaming;
+      if (goesOn && isBounded) this.attempt.unseen = Math.trunc(tokens);
     }
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));
