@@ -64,11 +64,21 @@ describe('settings in the administration API', () => {
       { key: plane.first.workspace_key },
     );
     expect(denied.status).to.equal(403);
+    const unknown = await plane.rest('POST', '/v1/virtual-keys', {
+      ...{ name: 'Half', provider: 'openai', key: secret, keyy: secret, note: 7 },
+      ...{ expires_at: secret, custom_headers: { 'x-team': secret } },
+    });
+    expect(unknown.status).to.equal(400);
     const always = { start_time: '2000-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z' };
     const { records } = await plane.admin.api.auditLogs.listAuditLogs({ ...always, page_size: 100 });
     const of = (uri: string) => records.find((row) => row.uri.includes(uri) && !row.allowed);
     expect(JSON.parse(of('integrations')?.request_body ?? '')).to.include({ name: 'Refused' });
-    expect(of('integrations')?.request_body).to.not.include(secret);
+    const kept = JSON.parse(of('virtual-keys')?.request_body ?? '');
+    expect(kept).to.include({ name: 'Half', provider: 'openai' });
+    expect(kept).to.have.property('key');
+    expect(kept).to.not.have.any.keys('keyy', 'expires_at');
+    for (const uri of ['integrations', 'virtual-keys'])
+      expect(of(uri)?.request_body, uri).to.not.include(secret);
     expect(JSON.parse(of('admin/workspaces')?.request_body ?? '')).to.include({ name: 'Not mine' });
   });
 });

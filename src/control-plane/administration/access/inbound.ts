@@ -27,6 +27,8 @@ export interface Inbound extends CallCredentials {
   readonly requestId: string;
   /** The request; read when the caller is known. Throws AB01 for one that cannot be read. */
   read(): Message;
+  /** The fields of such a request that can be read all the same; null, or absent: none can. */
+  readValid?(): Message | null;
   readonly userAgent: string | null;
   /** As it came over REST; null over gRPC. */
   readonly rest: { readonly verb: string; readonly uri: string; readonly query: string } | null;

@@ -41,12 +41,12 @@ export class AuditedCall {
     return response;
   }
 
-  /** The request of a call that was refused before or after it was read; null: it cannot be read. */
+  /** The request of a call that was refused before or after it was read, as far as it can be read; null: it cannot. */
   #readable(): Message | null {
     try {
       return this.call.read();
     } catch {
-      return null;
+      return this.call.readValid?.() ?? null;
     }
   }
 

@@ -4,7 +4,7 @@ import type { AdminMethod, Binding } from '../../../../proto/tree.js';
 import { scanJson } from '../../../common/json/json-scan.js';
 import { AdminError } from '../admin-error.js';
 import { checkedMask, maskOfJson } from '../audit/mask.js';
-import { empty, fieldOf, put, readField, readGiven } from '../shape/json.js';
+import { empty, fieldOf, put, readField, readGiven, readValid } from '../shape/json.js';
 import { mostValuesOf } from '../shape/values.js';
 import { type RestRequest, valuesOf } from './request.js';
 
@@ -166,7 +166,7 @@ export function bind(
   // Some clients send a body with every DELETE; its fields must still be those of the method.
   if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');
   const given = json === undefined ? {} : readGiven(shape, wholeBody(shape, binding, json));
-  [...binding.path.matchAll(/\{([^}]*)\}/g)].forEach(([, name = ''], i) => {
+  namesInPath(binding).forEach((name, i) => {
     const value = unescaped(captured[i] ?? '', name);
     if (value === '') throw AdminError.field(name, 'is required: the path has an empty segment.');
     put(given, name, value, name);
@@ -177,6 +177,31 @@ export function bind(
     given['update_mask'] = maskOf(method.request, json, binding);
   return { ...empty(shape), ...given };
 }
+
+/**
+ * The fields of a refused request that can be read, for the audit log: those of its path and its body. null: it cannot be
+ * read at all.
+ */
+export function bindValid(
+  method: AdminMethod,
+  binding: Binding,
+  captured: readonly string[],
+  request: RestRequest,
+): Message | null {
+  if (rawField(method, binding) !== null) return null;
+  try {
+    const json = bodyOf(request, mostValuesOf(method));
+    const named = namesInPath(binding).map((name, i) => [name, unescaped(captured[i] ?? '', name)]);
+    const given =
+      json === undefined ? {} : readValid(method.request, wholeBody(method.request, binding, json));
+    return { ...empty(method.request), ...given, ...Object.fromEntries(named) };
+  } catch {
+    return null;
+  }
+}
+
+const namesInPath = ({ path }: Binding): string[] =>
+  [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
 
 /**
  * The body may be one field of the request: an object, or a list. In place of a list it may be the one item that it has, or

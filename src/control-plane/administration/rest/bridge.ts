@@ -130,6 +130,7 @@ export class RestBridge {
       method,
       requestId,
       read: () => form.read(routed),
+      readValid: () => form.readValid?.(routed) ?? null,
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
       rest: { verb: binding.verb, uri: request.path, query: request.query },
       deadline: Date.now() + longestOf(method),

@@ -183,6 +183,23 @@ export function readGiven(shape: Shape, json: unknown, path = ''): Record<string
   return given;
 }
 
+/** Of JSON that may be no message of the shape, the fields that can be read, without defaults. */
+export function readValid(shape: Shape, json: unknown): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  if (!isObject(json)) return given;
+  for (const [spelling, value] of Object.entries(json)) {
+    const field = shape.spelt(spelling);
+    if (field === undefined || value === null) continue;
+    try {
+      given[field.name] = readField(field, value, '');
+    } catch {
+      const isMessage = field.kind === 'message' && !field.list && !field.map;
+      if (isMessage) given[field.name] = readValid(field.message!, value);
+    }
+  }
+  return given;
+}
+
 /** A whole message: what the JSON names, over the defaults. */
 export function readMessage(shape: Shape, json: unknown, path = ''): Message {
   return { ...empty(shape), ...readGiven(shape, json, path) };

@@ -2,7 +2,7 @@ import type { Message } from '../../../../../proto/codec.js';
 import type { AdminMethod, Binding } from '../../../../../proto/tree.js';
 import { AdminError } from '../../admin-error.js';
 import { messageJson } from '../../grpc/message-bytes.js';
-import { bind, rawField } from '../bind.js';
+import { bind, bindValid, rawField } from '../bind.js';
 import { refusalOf } from '../refusal.js';
 import type { RestAnswer } from '../request.js';
 import { isScimPath } from '../scim-form.js';
@@ -25,6 +25,7 @@ export const fileType = (file: Message): string => String(file['content_type'] |
 /** JSON in the specification's own form; a file as it is. */
 const usual: RestForm = {
   read: bound,
+  readValid: ({ method, binding, captured, request }) => bindValid(method, binding, captured, request),
   async answer({ method }, response) {
     if (method.response.name === 'HttpBody')
       return { status: 200, headers: ['content-type', fileType(response)], body: bytesOf(response) };

@@ -18,6 +18,8 @@ export interface RoutedRequest {
 export interface RestForm {
   /** The message that the request is. Throws AB01 for one that cannot be read. */
   read(routed: RoutedRequest): Message;
+  /** The fields of a refused request that can be read; null: none can. Absent: likewise. */
+  readValid?(routed: RoutedRequest): Message | null;
   answer(routed: RoutedRequest, response: Message): RestAnswer | Promise<RestAnswer>;
   /** A refusal by the method. Absent: the usual one. */
   refusal?(routed: RoutedRequest, error: AdminError, requestId: string): RestAnswer;
