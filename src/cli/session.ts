@@ -139,6 +139,9 @@ function checkAddress(address: string): void {
     throw new CliError('--address must be host:port, with a port from 1 to 65535.', 2);
 }
 
+/** What OpenSSL reports where the other side answers something else than TLS. */
+const withoutTls = /wrong version number|packet length too long|EPROTO/i;
+
 /** Does anything accept connections there? A gateway that does not answer in time counts, and so does another port of it. */
 function isOpen(address: string): Promise<boolean> {
   const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
@@ -194,6 +197,10 @@ export async function withAdmin(
       const from = error.code === 'AB05' && signIn !== null ? ` It was taken from ${signIn.place}.` : '';
       return new CliError(message + from, exitCodeOf(error));
     }
+    if (tls !== undefined && withoutTls.test(error.message))
+      return new CliError(
+        `The port at ${address} is open, but does not use TLS: leave out --tls and --ca-file, or name another port.`,
+      );
     if (tls !== undefined) return new CliError(`No gateway answers at ${address} over TLS: ${error.message}`);
     return (await isOpen(address))
       ? new CliError(

@@ -132,6 +132,14 @@ describe('a mistake on the command line', () => {
       expect(stderr).to.contain(`127.0.0.1:${port} is open, but admin gRPC does not answer there`);
     });
 
+    it('reports that a port does not use TLS', async () => {
+      const { code, stderr } = await bench.type('keys list --tls');
+      expect(code).to.equal(1);
+      expect(stderr).to.contain(
+        `The port at ${bench.address} is open, but does not use TLS: leave out --tls`,
+      );
+    });
+
     it('has exit code 3 where something that it names does not exist', async () => {
       expect(await bench.fails(3, 'keys list --workspace nope')).to.equal(
         'headgate: --workspace: there is no such workspace.',
