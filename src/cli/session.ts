@@ -171,6 +171,8 @@ export interface SessionManner {
   readonly timeoutMs?: number;
   /** A refusal with what was typed in place of what was sent. */
   readonly said?: (message: string) => string;
+  /** Exit code of each refusal by the gateway. Absent: by its reason. */
+  readonly refusedExitCode?: number;
 }
 
 /** Signs in, does `work`, hangs up. Every failure becomes one line for a person. */
@@ -178,7 +180,7 @@ export async function withAdmin(
   context: SessionContext,
   options: SessionOptions,
   work: (client: AdminClient) => Promise<void>,
-  { keyless = false, said = inFlags, timeoutMs }: SessionManner = {},
+  { keyless = false, said = inFlags, timeoutMs, refusedExitCode }: SessionManner = {},
 ): Promise<void> {
   const settings = context.settings();
   if (options.address !== undefined) checkAddress(options.address);
@@ -195,7 +197,7 @@ export async function withAdmin(
     if (!error.isUnreachable) {
       const message = said(error.message);
       const from = error.code === 'AB05' && signIn !== null ? ` It was taken from ${signIn.place}.` : '';
-      return new CliError(message + from, exitCodeOf(error));
+      return new CliError(message + from, refusedExitCode ?? exitCodeOf(error));
     }
     if (tls !== undefined && withoutTls.test(error.message))
       return new CliError(

@@ -33,7 +33,8 @@ export function registerImport(logs: Command, context: SessionContext): void {
         if (options.json === true) writeJson({ imported, skipped });
         else writeLine(`${imported} imported, ${skipped} skipped.`);
       },
-      { said: (message) => message },
+      // What is wrong is in the file, not on the command line.
+      { said: (message) => message, refusedExitCode: 1 },
     );
   });
 }
