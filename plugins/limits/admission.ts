@@ -336,11 +336,11 @@ export class LimitAdmission {
 
   #restore({ limit: { permits }, slot }: Taken, amount: number, now: number): void {
     const { counter, isBudget, windowMs } = permits;
-    if (permits.isWanted(now)) {
-      this.#back.push({ counter, isBudget, windowMs, slot, amount });
-      this.#send();
-    } else if (amount > 0 && permits.restore(amount, slot, now)) this.#hold(permits);
-    else this.#giveBack({ counter, isBudget, windowMs, slot, amount });
+    const isWanted = permits.isWanted(now);
+    const rest = isWanted ? amount : permits.restore(amount, slot, now);
+    if (rest === 0) this.#hold(permits);
+    else this.#giveBack({ counter, isBudget, windowMs, slot, amount: rest });
+    if (isWanted) this.#send();
   }
 
   #hold(permits: Limit['permits']): void {

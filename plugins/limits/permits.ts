@@ -63,11 +63,15 @@ export class Permits {
     return before;
   }
 
-  /** Takes back what a request has not used; false: it was counted elsewhere, and has to be sent there. */
-  restore(amount: number, slot: number, now: number): boolean {
-    if (slot !== this.slot || now >= this.#until) return false;
-    this.left += amount;
-    return true;
+  /**
+   * Takes back what a request has not used. What it has used beyond (below 0) is taken from what is left, so that no other
+   * request is let through by that. Returns what was counted elsewhere, and has to be sent there.
+   */
+  restore(amount: number, slot: number, now: number): number {
+    if (slot !== this.slot || now >= this.#until) return amount;
+    const before = this.left;
+    this.left = Math.max(Math.min(before, 0), before + amount);
+    return amount - (this.left - before);
   }
 
   /** Another worker lacks permits of requests under way: it may lack them until those that run have ended. */

@@ -164,6 +164,14 @@ describe('budgets', () => {
     expect([refused.status, errorOf(refused).limit.used]).to.deep.equal([412, 60]);
   });
 
+  it('let no request through by what was granted ahead, once others have used more than was held back for them', async () => {
+    const text = key([rule({ limit: 1_000_000 })]);
+    all.usage = { prompt_tokens: 250_000, completion_tokens: 0, total_tokens: 250_000 };
+    const statuses: number[] = [];
+    for (let i = 0; i < 6; i++) statuses.push((await all.ask(text, { body })).status);
+    expect(statuses).to.deep.equal([200, 200, 200, 200, 412, 412]);
+  });
+
   it('of a target are a failure of that target: the next one is asked', async () => {
     const none = rule({ of: 'virtual_key', limit: 10 });
     all.workers[0]!.addProvider('poor', { budgets: [none] });
@@ -204,15 +212,15 @@ describe('budgets', () => {
       for (const { pipeline } of all.workers) Object.assign(pipeline.counter, { count: async () => counted });
     });
 
-    it('that was hedged: the loser by what was counted', async () => {
+    it('that was hedged: the loser by its prompt and the longest answer that it allows', async () => {
       all.answers = () => all.sent > 1;
       const targets = [{ provider: '@one' }, { provider: '@two' }];
       const config = JSON.stringify({ strategy: { mode: 'fallback', hedge }, targets });
       const text = key([rule({ limit: 1000 })]);
       expect((await all.ask(text, { body, config })).status).to.equal(200);
-      expect([all.sent, chargesOf(0)]).to.deep.equal([2, [40]]);
+      expect([all.sent, chargesOf(0)]).to.deep.equal([2, [60]]);
       await all.ingest();
-      expect(await usedOf(rule())).to.equal(40);
+      expect(await usedOf(rule())).to.equal(60);
     });
 
     it('that was hedged, and whose answer a fallback gave up', async () => {
@@ -225,7 +233,7 @@ describe('budgets', () => {
       const targets = [hedged, { provider: '@three' }];
       const text = key([rule({ limit: 1000 })]);
       await all.ask(text, { body, config: JSON.stringify({ strategy, targets }) });
-      expect([all.sent, chargesOf(0)]).to.deep.equal([3, [70]]);
+      expect([all.sent, chargesOf(0)]).to.deep.equal([3, [90]]);
     });
 
     it('that was retried after an answer', async () => {
