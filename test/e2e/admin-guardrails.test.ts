@@ -119,6 +119,13 @@ describe('guardrails over the administration plane', () => {
     const both = { workspace_id: 'default', organisation_id: plane.first.organisation_id };
     const { json } = await plane.rest('POST', path, { name: 'x', checks, actions, ...both });
     expect(json.data.message).to.equal('organisation_id does not go together with workspace_id.');
+    for (const name of ['workspace_id', 'organisation_id']) {
+      const empty = await ask('POST', path, { name: 'x', checks, actions, [name]: '' });
+      expect([empty.status, empty.json.data.message]).to.deep.equal([
+        400,
+        `${name} is empty: give an id, or leave it out.`,
+      ]);
+    }
   });
 
   it('of the organisation are readable with every key, and changed by its own keys alone', async () => {

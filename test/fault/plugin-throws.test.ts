@@ -21,6 +21,18 @@ const plugin = `export default {
       if (x.metadata.throw === phase) throw new Error('boom in ' + phase);
       if (x.metadata.throw === phase + '-later') return Promise.reject(new Error('boom in ' + phase));
       if (x.metadata.throw === phase + '-odd') throw null;
+      if (x.metadata.throw === phase + '-hostile') throw new Proxy({}, new Proxy({}, { get() { throw new Error('a trap'); } }));
+      if (x.metadata.throw === phase + '-getter') throw { get message() { throw new Error('a trap'); }, get stack() { throw new Error('a trap'); }, toString() { throw new Error('a trap'); } };
+      if (x.metadata.throw === phase + '-odd-promise') return Promise.reject(new Proxy({}, new Proxy({}, { get() { throw new Error('a trap'); } })));
+      if (x.metadata.throw === phase + '-odd-forgotten') void Promise.reject(new Proxy({}, new Proxy({}, { get() { throw new Error('a trap'); } })));
+      if (x.metadata.throw === phase + '-header') event?.headers?.push('x-broken', 'a\\r\\nb');
+      if (x.metadata.throw === phase + '-symbol') throw Symbol('boom');
+      if (x.metadata.throw === phase + '-revoked') { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }
+      const end = { exit: () => process.exit(0), abort: () => process.abort(), really: () => process.reallyExit(3), kill: () => process.kill(process.pid, 'SIGKILL'), group: () => process.kill(0, 'SIGTERM') };
+      for (const [name, act] of Object.entries(end)) {
+        if (x.metadata.throw === phase + '-end-' + name) act();
+        if (x.metadata.throw === phase + '-end-' + name + '-promise') Promise.resolve().then(act);
+      }
       if (x.metadata.throw === phase + '-bad') return phase === 'attempt' ? void 0 : { status: 200 };
       if (x.metadata.throw === phase + '-true') return true;
       if (x.metadata.throw === phase + '-abort') {
@@ -71,6 +83,8 @@ for (const transport of ['uws', 'node'] as const) {
       rmSync(dir, { recursive: true, force: true });
     });
 
+    const hookOf = (phase: string): string => (phase === 'answer' ? 'text' : phase);
+
     const ask = (
       where: string,
       stream = false,
@@ -118,6 +132,58 @@ for (const transport of ['uws', 'node'] as const) {
       }
     }
 
+    for (const name of ['exit', 'abort', 'really', 'kill', 'group']) {
+      it(`that asks the process to end (${name}) costs that request a 500, no more, and is named in the log`, async () => {
+        const before = await workerPid();
+        for (const phase of ['request', 'reply']) {
+          const answer = await ask(`${phase}-end-${name}`);
+          expect(answer.status).to.equal(500);
+          const line = await refusedLine(answer);
+          expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase });
+        }
+        const later = await ask(`request-end-${name}-promise`);
+        expect(later.status).to.equal(200);
+        await refusedLine(later);
+        expect((await ask('nowhere')).status).to.equal(200);
+        expect(await workerPid()).to.equal(before);
+      });
+    }
+
+    /** The log's line that says that the plugin may not end the process, for the request of this answer. */
+    const refusedLine = (answer: Response): Promise<string> => {
+      const id = answer.headers.get('x-request-id') ?? 'no id';
+      return eventually('it is in the log', async () =>
+        gateway
+          .output()
+          .split('\n')
+          .find((text) => text.includes(id) && /called process\.\w+\(\), which was refused/.test(text)),
+      );
+    };
+
+    for (const phase of ['request', 'text', 'attempt', 'answer', 'reply', 'log']) {
+      for (const how of ['hostile', 'getter', 'symbol', 'revoked', 'odd', 'odd-promise']) {
+        it(`with a value that cannot be read (${phase}-${how}) is named in the log with its request`, async () => {
+          const before = await workerPid();
+          const answer = await ask(`${phase}-${how}`);
+          expect(answer.status).to.equal(phase === 'log' ? 200 : 500);
+          const id = answer.headers.get('x-request-id') ?? 'no id';
+          const line = await eventually('it is in the log', async () =>
+            gateway
+              .output()
+              .split('\n')
+              .find((text) => text.includes(id) && text.includes(`failed in ${hookOf(phase)}`)),
+          );
+          expect(JSON.parse(line)).to.deep.include({
+            plugin: 'thrower',
+            hook: hookOf(phase),
+            request_id: id,
+          });
+          expect((await ask('nowhere')).status).to.equal(200);
+          expect(await workerPid()).to.equal(before);
+        });
+      }
+    }
+
     for (const phase of ['request', 'text', 'answer', 'reply']) {
       for (const how of ['-bad', '-true', '-thenable']) {
         it(`that answers with something that is no reply, or no text (${phase}${how}) costs that request a 500, no more`, async () => {
@@ -156,7 +222,7 @@ for (const transport of ['uws', 'node'] as const) {
     for (const phase of ['request', 'text', 'attempt', 'answer', 'reply', 'event', 'log']) {
       it(`in a promise of the ${phase} phase that it does not wait for costs no request, and is logged`, async () => {
         const before = await workerPid();
-        for (const how of ['forgotten', 'fetch']) {
+        for (const how of ['forgotten', 'odd-forgotten', 'fetch']) {
           const answer = await ask(`${phase}-${how}`, true);
           expect(answer.status).to.equal(200);
           expect(await answer.text()).to.include('[DONE]');
@@ -169,7 +235,7 @@ for (const transport of ['uws', 'node'] as const) {
           );
           expect(JSON.parse(line)).to.deep.include({
             plugin: 'thrower',
-            hook: phase === 'answer' ? 'text' : phase,
+            hook: hookOf(phase),
             request_id: id,
           });
         }
@@ -193,12 +259,26 @@ for (const transport of ['uws', 'node'] as const) {
         );
         expect(JSON.parse(line)).to.deep.include({
           plugin: 'thrower',
-          hook: phase === 'answer' ? 'text' : phase,
+          hook: hookOf(phase),
           request_id: id,
         });
         expect(await workerPid()).to.equal(before);
       });
     }
+
+    it('that sets a header with a line break is named in the log with its request', async () => {
+      const answer = await ask('reply-header');
+      expect([answer.status, answer.headers.get('x-broken')]).to.deep.equal([200, null]);
+      const id = answer.headers.get('x-request-id') ?? 'no id';
+      const lines = await eventually('both lines are in the log', async () => {
+        const found = gateway
+          .output()
+          .split('\n')
+          .filter((text) => text.includes(id) && text.includes('x-broken'));
+        return found.length === 2 && found;
+      });
+      expect(JSON.parse(lines[0]!)).to.deep.include({ plugin: 'thrower', hook: 'reply', header: 'x-broken' });
+    });
 
     it('in a metric source leaves the metrics of the gateway as they are, and is logged', async () => {
       await eventually('it is in the log', async () =>

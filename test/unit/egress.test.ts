@@ -1,5 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import { networkInterfaces } from 'node:os';
+import os from 'node:os';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { createEgress, type Egress } from '../../src/data-plane/upstream/address/egress.js';
@@ -221,11 +222,30 @@ describe('egress: addresses that a caller had a word in', () => {
     }
 
     it('this machine, at whatever address it has', async () => {
-      const own = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
-      for (const { address, family } of own) {
-        const host = family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address;
-        expect(await verdict(strict, `http://${host}:8787/`), host).to.equal('invalid_custom_host');
+      const real = os.networkInterfaces;
+      // An address of its own that is public, as a machine without a private network has.
+      const [four, six] = ['93.184.216.40', '2606:2800:220:1::40'];
+      os.networkInterfaces = () => ({ ...real(), eth9: [{ address: four }, { address: six }] as never });
+      syncBuiltinESMExports();
+      try {
+        const egress = createEgress({ allow: [], resolve: () => Promise.resolve([four]) });
+        const own = Object.values(os.networkInterfaces()).flatMap((entries) => entries ?? []);
+        for (const address of own.map((entry) => entry.address.replace(/%.*/, ''))) {
+          const host = net.isIPv6(address) ? `[${address}]` : address;
+          expect(await verdict(egress, `http://${host}:8787/`), host).to.equal('invalid_custom_host');
+        }
+        const longer = 'http://[2606:2800:220:1:0:0:0:40]/';
+        expect(await verdict(egress, longer)).to.equal('invalid_custom_host');
+        expect(await verdict(egress, 'https://api.example.org/')).to.equal('invalid_custom_host');
+      } finally {
+        os.networkInterfaces = real;
+        syncBuiltinESMExports();
       }
+    });
+
+    it('an address in the URL, before anything is resolved', () => {
+      for (const url of ['http://127.0.0.1/', 'http://[::1]/', 'http://10.0.0.1:8080/', 'http://2130706433/'])
+        expect(() => strict.checkUrl(url), url).to.throw(GatewayError, 'no public address');
     });
 
     it('a name with any address that is not public', async () => {

@@ -74,6 +74,10 @@ describe('guardrail checks', () => {
     expect(lines('default.webhook', { webhookURL: 'ftp://x' })).to.deep.equal([
       'checks[0].parameters.webhookURL must be an http or https URL',
     ]);
+    for (const webhookURL of ['http://[', 'https://a b/', 'http://host:99999/', 'https://%'])
+      expect(lines('default.webhook', { webhookURL }), webhookURL).to.deep.equal([
+        'checks[0].parameters.webhookURL must be an http or https URL',
+      ]);
     expect(lines('default.wordCount', [])).to.deep.equal(['checks[0].parameters must be an object']);
   });
 

@@ -57,6 +57,44 @@ export default {
     expect(hooks).to.deep.equal(['request', 'log']);
   });
 
+  it('names the providers, formats, checks and sinks that a plugin brings', async () => {
+    const file = join(folder, 'all.mjs');
+    writeFileSync(
+      file,
+      `
+export default {
+  name: 'acme',
+  options: { type: 'object' },
+  providers: () => ({ acme: { base: 'https://acme.example/v1', paths: { 'openai-chat': '/chat/completions' } } }),
+  setup(_options, host) {
+    host.sink({ name: 'events', deliver: async () => {} });
+    return { checks: { polite: { run: () => true } } };
+  },
+};
+`,
+    );
+    const { findings, providers, sinks, checks, hooks } = await checkPlugin(file, null);
+    expect({ findings, providers, sinks, checks, hooks }).to.deep.equal({
+      ...{ findings: [], hooks: [] },
+      ...{ providers: ['acme'], sinks: ['events'], checks: ['polite'] },
+    });
+  });
+
+  for (const [code, reason] of [
+    ['export const a = 1;', 'it has no default export.'],
+    ['export default 7;', 'its default export is a number, and not an object.'],
+    ['export default { setup() {}, options: {} };', 'name is missing, or no text.'],
+    ["export default { name: 'a', options: {} };", 'setup is missing, or no function.'],
+    [
+      "export default { name: 'a', setup: () => ({}) };",
+      "options is missing: without options, write options: { type: 'object' }.",
+    ],
+  ] as const) {
+    it(`explains why a file is no plugin: ${reason}`, async () => {
+      expect((await findings(code)).join()).to.include(reason);
+    });
+  }
+
   it('names file, line and path of each option that the schema refuses', async () => {
     const sample = '{\n  "options": {\n    "allowed": [\n      7\n    ],\n    "alowed": 1\n  }\n}';
     expect(await findings(region, sample)).to.have.members([

@@ -58,8 +58,8 @@ async function makeNew(name: string, directory: string): Promise<void> {
 async function check(folder: string | undefined, options: PluginOptions): Promise<void> {
   const checked = await checkedAt(folder, options);
   if (options.json === true) {
-    const { plugin, hooks, checks, formats, findings } = checked;
-    writeJson({ name: plugin?.name ?? null, hooks, checks, formats, findings });
+    const { plugin, file: _file, sample: _sample, findings, ...parts } = checked;
+    writeJson({ name: plugin?.name ?? null, ...parts, findings });
   } else await report(checked);
 }
 
@@ -82,14 +82,16 @@ async function report(checked: Checked): Promise<void> {
   for (const finding of checked.findings)
     writeErrorLine(findingLine({ ...finding, file: relative('.', finding.file) || finding.file }));
   if (isRefused(checked)) return;
-  const { plugin, hooks, checks, formats, file } = checked;
-  const isIdle = plugin?.providers === undefined && checks.length === 0;
+  const { plugin, hooks, checks, file } = checked;
+  const isIdle = checked.providers.length === 0 && checks.length === 0;
   const declared = ['settings', 'errors', 'state', 'ledgerFields', 'replyHeaders', 'metrics'] as const;
   const rows = [
     ['file', relative('.', file)],
     ['hooks', hooks.join(', ') || (isIdle ? 'none: it does nothing' : 'none')],
     ...(checks.length === 0 ? [] : [['checks', checks.map((name) => `${plugin?.name}.${name}`).join(', ')]]),
-    ...(formats.length === 0 ? [] : [['formats', formats.join(', ')]]),
+    ...(['providers', 'formats', 'sinks'] as const).flatMap((part) =>
+      checked[part].length === 0 ? [] : [[part, checked[part].join(', ')]],
+    ),
     ...declared.flatMap((member) => {
       const names = Object.keys(plugin?.[member] ?? {});
       return names.length === 0 ? [] : [[member, names.join(', ')]];

@@ -65,6 +65,7 @@ export const url: Parameter = {
   type: 'string',
   maxLength: 2048,
   pattern: '^https?://[^\\s/]',
+  format: 'url',
   secret: 'url',
   description: 'must be an http or https URL',
 };

@@ -18,6 +18,7 @@ const ajv = lazyAjv({ allErrors: true, verbose: true, strict: true, allowUnionTy
 
 function prepare(made: Ajv): void {
   made.addFormat('regex', (text: string) => whyNoExpression(text) === null);
+  made.addFormat('url', (text: string) => URL.canParse(text));
   made.addKeyword({ keyword: 'jsonSchema', type: 'object', errors: true, validate: checkJsonSchema });
   made.addKeyword('secret');
 }

@@ -2,6 +2,7 @@ import type { Awaitable, Directory } from '../core/directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Outcome, Reply } from '../core/exchange.js';
 import type { ResolvedConfig, Target } from '../core/target.js';
+import type { ServiceTier } from '../core/usage.js';
 import type { CheckReply, CheckRequest } from '../guardrails/check-request.js';
 import type { PluginCheckTable } from '../guardrails/plugin-check.js';
 import type { Shared } from '../ipc/shared.js';
@@ -62,6 +63,8 @@ export interface ExpectedTokens {
   readonly input: number;
   /** Does the request limit the length of its answer? Otherwise the answer's part is an estimate. */
   readonly isBounded: boolean;
+  /** The service tier that it asks for; null: none that is billed apart. */
+  readonly tier: ServiceTier | null;
 }
 
 /**
@@ -94,7 +97,7 @@ export interface Capabilities {
     expectedCost(x: Exchange, target: Target, outputTokens: number | null): number | null;
     /**
      * The most that an attempt may cost, in picodollars, if it uses these tokens: input at the highest rate of input,
-     * output at that of output; null: no price is known.
+     * output at that of output, by the usual tier or the one asked for; null: no price is known.
      */
     mostCost(attempt: Attempt, tokens: ExpectedTokens): number | null;
   };

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { type HeaderList, isHeaderName, isHeaderValue } from '../../common/http/headers.js';
+import { getHeader, type HeaderList, isHeaderName, isHeaderValue } from '../../common/http/headers.js';
 import { isOwnedHeader } from './framing.js';
 import type { TransportOptions } from './transport.js';
 
@@ -58,12 +58,17 @@ export function headerLines(headers: HeaderList, onProblem: TransportOptions['on
     const value = headers[i + 1]!;
     // An answer has its id under several names, one after the other.
     if (beginning === null || (value !== good && !isHeaderValue(value))) {
-      // The value stays out of the report: it may be a secret.
-      onProblem(new Error(headers[i]), 'invalid answer header');
+      onProblem(badHeader(headers[i]!, headers), 'invalid answer header');
     } else {
       good = value;
       lines += beginning + value;
     }
   }
   return lines;
+}
+
+/** Names a header that was left out, and its request. The value stays out of it: it may be a secret. */
+export function badHeader(name: string, headers: HeaderList): Error {
+  const id = getHeader(headers, 'x-request-id');
+  return new Error(`${name}${id === undefined ? '' : `, in the answer to the request ${id}`}`);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Hooks, Plugin, PluginParts } from '../../common/plugin-host/plugin.js';
+import type { FullHost, Hooks, Plugin, PluginParts } from '../../common/plugin-host/plugin.js';
+import type { SinkOptions } from '../../common/plugin-host/sink.js';
 import { optionsSchema } from '../../common/plugin-host/stage-settings.js';
 import { hookNames, loadPlugin } from '../../data-plane/pipeline/plugins/plugins.js';
 import { KitChain } from '../chain/kit-chain.js';
@@ -19,11 +20,14 @@ export interface Checked {
   /** Names of the checks of guardrails, and of the formats, that it brings. */
   readonly checks: readonly string[];
   readonly formats: readonly string[];
+  /** Names of the providers that it brings with the sample's options, and of the sinks that its setup opens. */
+  readonly providers: readonly string[];
+  readonly sinks: readonly string[];
   readonly sample: Sample;
   readonly findings: readonly PluginFinding[];
 }
 
-const nothing = { hooks: [], checks: [], formats: [] } as const;
+const nothing = { hooks: [], checks: [], formats: [], providers: [], sinks: [] } as const;
 
 /** Loads a plugin's file, checks its declaration and the sample's options, and sets it up in a chain. */
 export async function checkPlugin(file: string, sampleFile: string | null): Promise<Checked> {
@@ -72,15 +76,22 @@ function inSample({ path, message }: Problem, sample: Sample, pluginFile: string
 }
 
 /** The names of what it returns when it is set up. */
-async function partsOf(
-  plugin: Plugin,
-  options: unknown,
-): Promise<Pick<Checked, 'hooks' | 'checks' | 'formats'>> {
+async function partsOf(plugin: Plugin, options: unknown): Promise<Pick<Checked, keyof typeof nothing>> {
   let hooks: PluginParts = {};
+  const sinks: string[] = [];
   const seen: Plugin = Object.create(plugin, {
     setup: {
-      value: async (given: unknown, host: never) => {
-        hooks = await plugin.setup(given, host);
+      value: async (given: unknown, host: FullHost) => {
+        const seeing: FullHost = Object.create(host, {
+          sink: {
+            value: (sink: SinkOptions<unknown>) => {
+              const opened = host.sink(sink);
+              sinks.push(sink.name);
+              return opened;
+            },
+          },
+        });
+        hooks = await plugin.setup(given, seeing);
         return hooks;
       },
     },
@@ -93,8 +104,14 @@ async function partsOf(
     hooks: Object.keys(hookNames).filter((name) => hooks[name as keyof Hooks] !== undefined),
     checks: Object.keys(hooks.checks ?? {}),
     formats: Object.keys(hooks.formats ?? {}),
+    providers: Object.keys(providersGiven(plugin, options)),
+    sinks,
   };
 }
+
+/** Its rows of providers; they were checked when it was set up. */
+const providersGiven = ({ providers }: Plugin, options: unknown): object =>
+  (typeof providers === 'function' ? providers(options) : providers) ?? {};
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

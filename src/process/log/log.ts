@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty';
 import pino from 'pino';
 import type { Logger } from '../../common/plugin-host/plugin.js';
+import { readableError } from '../../common/text/readable-error.js';
 import { LogBuffer } from './log-buffer.js';
 import { readableLine } from './log-line.js';
 import { openLogOutput } from './log-output.js';
@@ -16,6 +17,18 @@ export interface ProcessLog {
 
 /** `auto`: `pretty` if standard output is a terminal, else `json`. */
 export type LogFormat = 'auto' | 'json' | 'pretty';
+
+/** An Error as pino writes it. A plugin may have thrown something that cannot be read. */
+function errorFields(err: unknown): unknown {
+  const error = readableError(err);
+  try {
+    return pino.stdSerializers.err(error);
+  } catch {
+    // One of its other members cannot be read.
+    const { name, message, stack } = error;
+    return { type: name, message, stack };
+  }
+}
 
 /**
  * The log of this process on standard output, in JSON lines or readable lines. No request waits for it or fails
@@ -42,7 +55,7 @@ export function openLog(
       ),
   });
   const log: Logger = pino(
-    { level, base },
+    { level, base, serializers: { err: errorFields } },
     isPretty ? { write: (line) => buffer.write(readableLine(line)) } : buffer,
   );
   process.once('exit', () => buffer.end());

@@ -15,6 +15,7 @@ import type { DirectoryGiven } from './parts/directory.js';
 import type { PipelineGiven } from './parts/pipeline.js';
 import type { TransportGiven } from './parts/transport.js';
 import { retire } from './retire.js';
+import { guardExit } from './watch/guard-exit.js';
 import { LoopDelay } from './watch/loop-delay.js';
 import { MemoryWatch } from './watch/watch-memory.js';
 import { watchPlugins } from './watch/watch-plugins.js';
@@ -46,7 +47,10 @@ async function start(init: WorkerInit): Promise<Worker> {
   processLog = log;
   memory = new MemoryWatch(init.memoryBytes);
   memory.addPlugins(init.plugins.insert);
-  if (init.plugins.insert.length > 0) watchPlugins();
+  if (init.plugins.insert.length > 0) {
+    guardExit(log);
+    watchPlugins();
+  }
   const send = (message: FromWorker, sent: () => void): void => void process.send?.(message, sent);
   const running = workerParts.running({ init, log, channel, shared, send }, log);
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
@@ -148,7 +152,10 @@ process.on('message', (message: FromControl) => {
 async function preparePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
   if (worker === null) return null;
   memory.addPlugins(insert);
-  if (insert.length > 0) watchPlugins();
+  if (insert.length > 0) {
+    guardExit(worker.log);
+    watchPlugins();
+  }
   try {
     await worker.live.prepare({ insert });
     return null;

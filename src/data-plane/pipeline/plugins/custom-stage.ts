@@ -1,17 +1,19 @@
 import { deepFreeze } from '../../../common/bytes/deep-freeze.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
+import { type HeaderList, isHeaderName, isHeaderValue } from '../../../common/http/headers.js';
 import { jsonBytes } from '../../../common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../../common/json/json-slices.js';
 import type { FullHost, Hooks, Logger } from '../../../common/plugin-host/plugin.js';
 import { bodyDigest } from '../../../common/plugin-host/slots.js';
 import { maxHeldMs } from '../../../common/plugin-host/texts/text-piece.js';
+import { readableError } from '../../../common/text/readable-error.js';
 import { isThenable } from '../chain.js';
 import { editableCall } from './editable-call.js';
 import { reportIfBlocked } from './live/blocked-hooks.js';
 import { hookEntered, hookLeft, hookNumber, hookPending } from './live/running-hooks.js';
 import { checkedSource, type MetricNames } from './plugin-metrics.js';
-import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
+import { inPluginScope, outsidePluginScope, type PluginScope, scopeFields } from './plugin-scope.js';
 import type { Stage } from './plugins.js';
 
 type HookName = keyof Hooks;
@@ -91,9 +93,11 @@ function guarded(
     const scope = { plugin, hook, requestId: x.id };
     const checked = (answer: unknown): unknown => {
       check(answer);
+      if (hook === 'request' || hook === 'reply') reportHeaders(scope, answer ?? rest[0], log);
       return answer;
     };
-    const failed = (thrown: unknown): void => {
+    const failed = (given: unknown): void => {
+      const thrown = readableError(given);
       // A GatewayError is how a plugin refuses a request. In a stream or after the end there is nothing to refuse.
       const isRefusal = thrown instanceof GatewayError && hook !== 'event' && hook !== 'log';
       if (!isRefusal || thrown instanceof LateHookError)
@@ -175,6 +179,20 @@ function checkReply(answer: unknown): void {
   const isStatus = Number.isInteger(status) && Number(status) >= 100 && Number(status) <= 599;
   if (isStatus && Array.isArray(headers)) return;
   throw new TypeError('It returned no Reply: { status, headers, body, events, errorOrigin }, or nothing.');
+}
+
+/** Names the headers of a reply that cannot be written: the transport leaves them out. */
+function reportHeaders(scope: PluginScope, reply: unknown, log: Logger): void {
+  const { headers } = (reply ?? {}) as { headers?: HeaderList };
+  if (headers === undefined) return;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (isHeaderName(name) && isHeaderValue(headers[i + 1]!)) continue;
+    log.warn(
+      { ...scopeFields(scope), header: name },
+      `after ${scope.hook} of the plugin ${scope.plugin} the answer has a header with a character that no header may have; it is left out`,
+    );
+  }
 }
 
 function checkText(answer: unknown): void {

@@ -8,6 +8,7 @@ import type { FullHost, Hooks, Plugin, PluginParts } from '../../../common/plugi
 import * as pluginApi from '../../../common/plugin-host/plugin-api.js';
 import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';
 import { nearest } from '../../../common/text/nearest.js';
+import { readableError } from '../../../common/text/readable-error.js';
 import type { PluginFormats } from '../../../common/vocabulary/plugin-format.js';
 import type { Place, StageName } from '../order.js';
 import { loadFaultAt, thrownAt } from './fault-place.js';
@@ -42,18 +43,31 @@ export async function pluginOf(pack: Pack): Promise<Plugin> {
     unloaded(path, error),
   );
   const plugin = exported['default'] as Plugin | undefined;
-  const { name, options, settings, setup } = plugin ?? {};
-  const isPlugin = typeof name === 'string' && typeof setup === 'function';
-  const schema = options ?? settings;
-  if (!isPlugin || typeof schema !== 'object' || schema === null)
+  const missing = missingIn(plugin);
+  if (missing !== null)
     throw new Error(
-      `${path}: a plugin file exports { name, options, setup } as its default; options is a JSON Schema.`,
+      `${path}: ${missing} A plugin file exports { name, options, setup } as its default; options is a JSON Schema.`,
     );
+  const name = plugin?.name;
   if (plugin?.control === true)
     throw new Error(
       `${path}: control is for the gateway's own stages: declare the state that ${name} shares.`,
     );
   return plugin!;
+}
+
+/** Why a default export is no plugin, as a sentence; null: it is one. */
+function missingIn(plugin: unknown): string | null {
+  if (plugin === undefined) return 'it has no default export.';
+  if (typeof plugin !== 'object' || plugin === null)
+    return `its default export is ${plugin === null ? 'null' : `a ${typeof plugin}`}, and not an object.`;
+  const { name, options, settings, setup } = plugin as Record<string, unknown>;
+  if (typeof name !== 'string') return 'name is missing, or no text.';
+  if (typeof setup !== 'function') return 'setup is missing, or no function.';
+  const schema = options ?? settings;
+  if (schema === undefined) return "options is missing: without options, write options: { type: 'object' }.";
+  if (typeof schema !== 'object' || schema === null) return 'options is no object.';
+  return null;
 }
 
 function unloaded(path: string, error: unknown): never {
@@ -63,7 +77,7 @@ function unloaded(path: string, error: unknown): never {
   );
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => readableError(error).message;
 
 const placed = (place: string | null): string => (place === null ? '' : ` (${place})`);
 

@@ -141,7 +141,6 @@ function parse(text: string): URL {
   // With a dot at the end it is the same host for DNS and another one for allow-lists, certificates and Host.
   if (url.hostname.endsWith('.')) url.hostname = host;
   if (isIP(host) === 0 && !hostName.test(host)) throw refused('it has no valid host name');
-  if (portOf(url) === 0) throw refused('port 0 may not be reached');
   url.hash = '';
   return url;
 }

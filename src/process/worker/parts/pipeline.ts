@@ -168,11 +168,11 @@ function capabilitiesOf(
     costs: {
       cost: (x) => costOf(parts, x.attempts, x.startedAt),
       expectedCost: (x, target, outputTokens) => costs.of(x, target, outputTokens),
-      mostCost({ provider, model, prices }, { tokens, input }) {
+      mostCost({ provider, model, prices }, { tokens, input, tier }) {
         if (model === null) return null;
         const price =
           prices === null ? pricing.priceOf(provider, model) : prices.quoteOf(pricing, null, model)?.price;
-        return price ? reserveOf(input, tokens - input, price) : null;
+        return price ? reserveOf(input, tokens - input, price, tier) : null;
       },
     },
     tokens: {

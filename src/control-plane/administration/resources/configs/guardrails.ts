@@ -144,6 +144,8 @@ export function guardrailsService({ store, explain }: AdminParts): Service<'Guar
     async CreateGuardrail(caller, request) {
       if (request.workspace_id && request.organisation_id)
         throw AdminError.field('organisation_id', 'does not go together with workspace_id.');
+      for (const name of ['workspace_id', 'organisation_id'] as const)
+        if (request[name] === '') throw AdminError.field(name, 'is empty: give an id, or leave it out.');
       const workspaceId = await scopeOf(caller, request);
       needReach(caller, { workspaceId }, 'guardrail');
       const made = await store.guardrails.create(caller.organisationId, workspaceId, {

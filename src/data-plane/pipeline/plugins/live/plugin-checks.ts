@@ -11,6 +11,7 @@ import { partnerId } from '../../../../common/guardrails/partners.js';
 import type { PluginCheck, PluginChecks, RunnableCheck } from '../../../../common/guardrails/plugin-check.js';
 import { isJsonObject } from '../../../../common/json/json.js';
 import type { Logger } from '../../../../common/plugin-host/plugin.js';
+import { readableError } from '../../../../common/text/readable-error.js';
 import { inPluginScope, scopeFields } from '../plugin-scope.js';
 import { reportIfBlocked } from './blocked-hooks.js';
 import { checkResult } from './check-result.js';
@@ -115,7 +116,8 @@ function watched(plugin: string, name: string, check: PluginCheck, log: Logger):
         return given.finally(() => hookPending(number, -1));
       });
       return inHook(() => checkResult(answer, context.texts.length));
-    } catch (thrown) {
+    } catch (given) {
+      const thrown = readableError(given);
       if (!context.signal.aborted)
         log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in ${hook}`);
       throw thrown;

@@ -1,0 +1,39 @@
+import type { Logger } from '../../../common/plugin-host/plugin.js';
+import { pluginScope, scopeFields } from '../../../data-plane/pipeline/plugins/plugin-scope.js';
+
+/** The functions of `process` that end a process. `reallyExit` is what `exit` itself calls. */
+const ending = ['exit', 'abort', 'reallyExit', 'kill'] as const;
+type Ending = (typeof ending)[number];
+
+let isInstalled = false;
+
+/**
+ * From now on a plugin that asks `process` to end this worker gets an Error instead, which fails the hook that it
+ * runs in. The log names the plugin, the hook and the request. The gateway's own code still ends the process.
+ *
+ * Signals to other processes are not held back. Neither are native add-ons, nor programs that a plugin starts.
+ */
+export function guardExit(log: Logger): void {
+  if (isInstalled) return;
+  isInstalled = true;
+  const own = process as unknown as Record<Ending, (...given: unknown[]) => unknown>;
+  for (const name of ending) {
+    const original = own[name].bind(process);
+    own[name] = (...given) => {
+      const scope = pluginScope();
+      if (scope === null || !endsWorker(name, given)) return original(...given);
+      const call = `process.${name}()`;
+      log.error(scopeFields(scope), `the plugin ${scope.plugin} called ${call}, which was refused`);
+      throw new Error(
+        `The plugin ${scope.plugin} called ${call} in ${scope.hook}. A plugin may not end its worker: throw an Error, or answer with a reply, to end this one request.`,
+      );
+    };
+  }
+}
+
+/** Signal 0 only asks whether a process exists; a process id of 0 or below means a group of processes. */
+function endsWorker(name: Ending, [pid, signal]: readonly unknown[]): boolean {
+  if (name !== 'kill') return true;
+  const to = Number(pid);
+  return signal !== 0 && (to === process.pid || to <= 0);
+}
