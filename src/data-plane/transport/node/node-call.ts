@@ -3,6 +3,7 @@ import { errorBody } from '../../../common/core/error-body.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import { type HeaderList, isHeaderName, isHeaderValue } from '../../../common/http/headers.js';
 import { checkStatus, chunkedBody, headLength, isBodiless, isOwnedHeader } from '../framing.js';
+import { badHeader } from '../head-text.js';
 import { toWire } from '../latin1.js';
 import { deadReply, QueuedReply, type Wire } from '../reply.js';
 import type { Call, ReplySink, Serving, Source } from '../transport.js';
@@ -200,7 +201,8 @@ export class NodeCall implements Call, Wire, PausableBody {
       const value = headers[i + 1]!;
       if (isOwnedHeader(name)) continue;
       // The value stays out of the report: it may be a secret.
-      if (!isHeaderName(name) || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
+      if (!isHeaderName(name) || !isHeaderValue(value))
+        onProblem(badHeader(name, headers), 'invalid answer header');
       else res.appendHeader(name, toWire(value));
     }
     const closing =

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { HeaderList } from '../../../common/http/headers.js';
@@ -12,11 +12,8 @@ import { NodeCall } from './node-call.js';
 
 const headTimeoutMs = 10_000;
 const keepAliveMs = 10_000;
-/**
- * Requests of a connection that are taken in one turn of the event loop. Node parses all those of a packet of 64 KB; a connection
- * with more is closed.
- */
-const mostInTurn = 50;
+/** Unanswered requests of a connection: Node parses all that were sent ahead. A connection with more is closed. */
+const mostOwed = 50;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 /**
  * Can several processes listen on one port? Node has SO_REUSEPORT since 22.12 and 23.1; with an older version this
@@ -33,8 +30,6 @@ class NodeTransport implements Transport, Serving {
   readonly #spent = new WeakSet<Duplex>();
   /** Unfinished answers of a connection: an error of the transport must not replace one. */
   readonly #owed = new WeakMap<Duplex, number>();
-  /** Requests of each connection in this turn. */
-  #taken = new Map<Duplex, number>();
   #closed = false;
 
   constructor(readonly options: TransportOptions) {
@@ -121,12 +116,32 @@ class NodeTransport implements Transport, Serving {
       res.on('error', ignore);
       return;
     }
-    if (!this.#mayTake(socket)) {
+    const owed = (this.#owed.get(socket) ?? 0) + 1;
+    if (owed > mostOwed) {
       res.on('error', ignore);
+      // With what was written to it.
+      this.#spent.add(socket);
+      setImmediate(() => socket.destroySoon());
       return;
     }
-    this.#owed.set(socket, (this.#owed.get(socket) ?? 0) + 1);
+    this.#owed.set(socket, owed);
     res.on('close', () => this.#owed.set(socket, (this.#owed.get(socket) ?? 1) - 1));
+    if (res.socket !== null) {
+      this.#take(req, res, wantsContinue);
+      return;
+    }
+    // Sent ahead: its turn comes after the answers before it. Until then, Node would not report that the client has left.
+    res.on('error', ignore);
+    // In a turn of its own: a packet may have hundreds of them.
+    res.once('socket', () =>
+      setImmediate(() => {
+        if (!socket.destroyed && !this.#spent.has(socket)) this.#take(req, res, wantsContinue);
+      }),
+    );
+  }
+
+  #take(req: IncomingMessage, res: ServerResponse, wantsContinue: boolean): void {
+    const { socket } = req;
     let call: NodeCall;
     let path = '/';
     const headers = req.rawHeaders;
@@ -164,17 +179,6 @@ class NodeTransport implements Transport, Serving {
       call.failed(thrown, 'handler');
     }
     call.settle();
-  }
-
-  /** false: the connection has sent too many requests at once, and is closed with what was written to it. */
-  #mayTake(socket: Socket): boolean {
-    if (this.#taken.size === 0) setImmediate(() => this.#taken.clear());
-    const taken = (this.#taken.get(socket) ?? 0) + 1;
-    this.#taken.set(socket, taken);
-    if (taken <= mostInTurn) return true;
-    this.#spent.add(socket);
-    setImmediate(() => socket.destroySoon());
-    return false;
   }
 
   #unreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
