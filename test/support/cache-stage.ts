@@ -24,6 +24,7 @@ export interface CallFacts {
   readonly configVersion: string;
   readonly guardrails: string;
   readonly header: string;
+  readonly path: string;
   readonly query: string;
   readonly body: JsonObject;
   /** JSON. */
@@ -41,6 +42,7 @@ export const usualFacts: CallFacts = {
   configVersion: '1',
   guardrails: '',
   header: '',
+  path: '/v1/chat/completions',
   query: '',
   body: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
 };
@@ -91,7 +93,7 @@ export class CacheStage {
     if (facts.namespace !== '') headers.push('x-gateway-cache-namespace', facts.namespace);
     const request: ClientRequest = {
       method: 'POST',
-      path: '/v1/chat/completions',
+      path: facts.path,
       query: facts.query,
       headers,
       remoteAddress: '127.0.0.1',

@@ -13,6 +13,8 @@ const pepper = Buffer.alloc(32, 7);
 const hasher = new KeyHasher(pepper);
 const key = makeGatewayKey('workspace-service');
 const admin = makeGatewayKey('organisation-service');
+/** By its form. */
+const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2lnbmVk';
 
 const principal = (more: Partial<Principal> = {}): Principal => ({
   organisationId: 'o',
@@ -100,6 +102,8 @@ describe('auth stage', () => {
       [['authorization', 'Bearer sk-provider', 'x-api-key', key], 'x-api-key'],
       [['x-api-key', key, 'authorization', `Bearer ${key}`], 'authorization'],
       [['authorization', `Bearer ${admin}`, 'x-gateway-api-key', key], 'x-gateway-api-key'],
+      [['authorization', `Bearer ${token}`, 'x-api-key', key], 'x-api-key'],
+      [['x-goog-api-key', key, 'authorization', `Bearer ${token}`], 'x-goog-api-key'],
     ];
     for (const [headers, name] of places) {
       const x = exchange(headers);
@@ -175,8 +179,14 @@ describe('auth stage', () => {
   it('reports a key in the query that is not a gateway key', async () => {
     const stage = await hooks({});
     const gemini = { name: 'gemini-generate', format: 'none', body: 'stream', modelInPath: true } as const;
-    const x = new Exchange('id', gemini, { ...exchange([]).request, query: 'alt=sse&key=AIza-other' });
-    expect(() => stage.request?.(x)).to.throw(GatewayError, 'the key in the query is not a gateway key');
+    for (const other of ['AIza-other', token]) {
+      const x = new Exchange('id', gemini, { ...exchange([]).request, query: `alt=sse&key=${other}` });
+      expect(() => stage.request?.(x), other).to.throw(
+        GatewayError,
+        'the key in the query is not a gateway key',
+      );
+    }
+    expect(asked).to.deep.equal([]);
   });
 
   it('refuses a key in Authorization without the scheme Bearer, and explains how to send it', async () => {
@@ -255,6 +265,17 @@ describe('auth stage', () => {
     });
     expect(error).to.include({ code: 'permission_denied', status: 403 });
     expect(error.message).to.contain('workspace key');
+  });
+
+  it('refuses a key of no workspace, and one of the organisation that has a workspace', async () => {
+    const { keyType, workspaceId } = principal();
+    for (const more of [
+      { keyType, workspaceId: null },
+      { keyType: 'organisation-service' as const, workspaceId },
+    ])
+      expect(await refusal(['x-gateway-api-key', key], { [key]: principal(more) })).to.include({
+        code: 'permission_denied',
+      });
   });
 
   it('wants completions.write, or virtual_keys.list for the model list', async () => {

@@ -23,6 +23,7 @@ const scope = {
   configVersion: word,
   guardrails: word,
   header: word.filter((text) => !text.includes('\n')),
+  path: word.map((text) => `/v1/${text}`),
   query: word,
   metadata: fc.dictionary(fc.constantFrom('a', 'b', 'a:1'), word, { minKeys: 1 }),
   body: fc.record({
@@ -82,6 +83,22 @@ describe('scopes of the cache', () => {
       const [other] = fc.sample(scope[dimension] as fc.Arbitrary<unknown>, { numRuns: 1, seed: 7 });
       const found = stage.look(stage.call({ ...facts, [dimension]: other } as CallFacts));
       expect(found !== undefined, dimension).to.equal(shared.has(dimension));
+    }
+  });
+
+  it('neither a namespace nor metadata is taken for something else with the same text', async () => {
+    const apart: Partial<CallFacts>[] = [
+      { key: 'team' },
+      { key: 'other', namespace: 'team' },
+      { metadata: { name: 'a' } },
+      { metadata: { user: 'a' } },
+    ];
+    const stage = await CacheStage.open();
+    for (const facts of apart) {
+      const x = stage.call({ ...usualFacts, ...facts });
+      expect(stage.look(x), JSON.stringify(facts)).to.equal(undefined);
+      stage.answer(x, completion(JSON.stringify(facts)));
+      stage.over(x);
     }
   });
 

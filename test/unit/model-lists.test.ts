@@ -87,6 +87,7 @@ describe('lists of models', () => {
     expect(await message('@mian/gpt-4o-mini')).to.include('did you mean @main/gpt-4o-mini?');
     expect(await message('gpt-4o-mini')).to.include('did you mean @main/gpt-4o-mini?');
     expect(await message('org/name')).to.include('did you mean @main/org/name?');
+    expect(await message('@main/gpt-nope')).not.to.include('did you mean');
     expect(await message('@main/entirely-different')).not.to.include('did you mean');
     expect(await message('x'.repeat(100_000))).not.to.include('did you mean');
   });

@@ -204,10 +204,13 @@ async function nearModel(parts: CatalogueParts, place: Place, id: string): Promi
   // Of the provider that is named, where there is one: otherwise a model of another provider might be nearer.
   const own = all.filter(({ provider }) => isOf(provider));
   const close = (own.length > 0 ? own : all).filter((one) => Math.abs(one.id.length - id.length) <= 4);
-  return nearest(
-    id,
-    close.slice(0, mostCompared).map((one) => one.id),
+  // Only the names of one provider's models are compared: a longer text may have more differences and still be near.
+  const skipped = own.length > 0 ? id.indexOf('/') + 1 : 0;
+  const near = nearest(
+    id.slice(skipped),
+    close.slice(0, mostCompared).map((one) => one.id.slice(skipped)),
   );
+  return near === null ? null : id.slice(0, skipped) + near;
 }
 
 const unknownModel = (id: string, meant: string | null): ListRefusal =>
