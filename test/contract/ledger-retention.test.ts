@@ -141,6 +141,22 @@ describe('how long logs are kept', () => {
       expect(await ids()).to.deep.equal(['b', 'd']);
     });
 
+    it('of a workspace ends within a day for rows that arrive later, such as imported ones', async () => {
+      await ledger.addRows([row('a', 5), row('d', 0)]);
+      const before = Date.now() - 3 * day;
+      const until = (rowsBefore: number) => ({
+        ...nothing,
+        workspaces: [{ org, workspace: 'w1', rowsBefore, bodiesBefore: rowsBefore }],
+      });
+      await ledger.expire(until(before));
+      const [late, other] = [row('late', 9), row('other', 9, 'w2')];
+      await ledger.addRows([late, other]);
+      await ledger.feedbacks.add([feedback('f-late', (await ledger.get(org, 'late'))!.trace)]);
+      await ledger.expire(until(before + day));
+      expect(await ids()).to.deep.equal(['d', 'other']);
+      expect(await feedbackIds()).to.deep.equal([]);
+    });
+
     it('may be shorter for bodies than for rows', async () => {
       const [old, now] = [row('old', 5), row('now', 0)];
       await ledger.addRows([old, now]);

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogRetention, WorkspaceRetention } from '../../common/ledger/logs/retention.js';
 import type { SqliteConnection } from '../database/sqlite.js';
+import { LookedAt } from './looked-at.js';
 
 /** Rows of one transaction: other work of the ledger waits for no more. */
 const sliceRows = 500;
@@ -15,8 +16,8 @@ export type InTurn = <T>(work: (writer: SqliteConnection) => Promise<T>) => Prom
 
 /** Deletes rows of a ledger in SQLite whose time is over. */
 export class SqliteExpiry {
-  /** Up to when rows of a workspace were looked at, by its id: what is older is gone. */
-  readonly #doneTo = new Map<string, number>();
+  /** By the id of the workspace. */
+  readonly #looked = new LookedAt();
 
   constructor(readonly inTurn: InTurn) {}
 
@@ -26,8 +27,7 @@ export class SqliteExpiry {
       for (const org of await this.#organisations())
         deleted += await this.#expireOrganisation(org, rowsBefore);
     }
-    const known = new Set(workspaces.map(({ workspace }) => workspace));
-    for (const workspace of this.#doneTo.keys()) if (!known.has(workspace)) this.#doneTo.delete(workspace);
+    this.#looked.keep(new Set(workspaces.map(({ workspace }) => workspace)));
     for (const one of workspaces) deleted += await this.#expireWorkspace(one);
     await this.#giveBack();
     return deleted;
@@ -58,8 +58,7 @@ export class SqliteExpiry {
 
   async #expireWorkspace({ org, workspace, rowsBefore }: WorkspaceRetention): Promise<number> {
     if (rowsBefore === null) return 0;
-    const from = this.#doneTo.get(workspace) ?? 0;
-    const parameters = [org, rowsBefore, from, workspace];
+    const parameters = [org, rowsBefore, this.#looked.from(workspace, rowsBefore), workspace];
     await this.#slices(
       `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks
         WHERE org = ?1 AND row_at < ?2 AND row_at >= ?3 AND workspace = ?4 LIMIT ${sliceRows})`,
@@ -74,7 +73,7 @@ export class SqliteExpiry {
       rowsOf('org = ?1 AND at < ?2 AND at >= ?3 AND workspace = ?4'),
       parameters,
     );
-    this.#doneTo.set(workspace, rowsBefore);
+    this.#looked.done(workspace, rowsBefore);
     return deleted;
   }
 

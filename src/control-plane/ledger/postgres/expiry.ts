@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
+import { LookedAt } from '../looked-at.js';
 import { noteDeletion } from './day-notes.js';
 import { copiesOfRequests, dayMs } from './schema.js';
 import { deleteFeedback, deleteSlices } from './slices.js';
@@ -13,8 +14,8 @@ const inTime = `at >= $1 AND at < $2 AND ${ofTenant}`;
 
 /** Deletes rows of single workspaces whose time is over; whole days go with their partitions. */
 export class PostgresExpiry {
-  /** Up to when rows and bodies of a workspace were looked at: what is older is gone. */
-  readonly #doneTo = new Map<string, number>();
+  /** By table and workspace. */
+  readonly #looked = new LookedAt();
 
   /** `client`: of a connection whose statements may take long. Resolves with the number of rows. */
   async expire(client: Client, workspaces: readonly WorkspaceRetention[]): Promise<number> {
@@ -29,8 +30,8 @@ export class PostgresExpiry {
         const key = `${table} ${org} ${workspace}`;
         known.add(key);
         if (before === null) return;
-        await work([this.#doneTo.get(key) ?? 0, before]);
-        this.#doneTo.set(key, before);
+        await work([this.#looked.from(key, before), before]);
+        this.#looked.done(key, before);
       };
       await step('exchanges', rowsBefore, async (times) => {
         deleted += await expireRows(client, tenant, times, copies[0]?.found === true);
@@ -40,7 +41,7 @@ export class PostgresExpiry {
       );
       await step('feedbacks', rowsBefore, (times) => deleteFeedback(client, times, ofTenant, tenant));
     }
-    for (const key of this.#doneTo.keys()) if (!known.has(key)) this.#doneTo.delete(key);
+    this.#looked.keep(known);
     return deleted;
   }
 }
