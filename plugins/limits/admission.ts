@@ -11,7 +11,7 @@ import { count, described, longestField, metricsOf } from './reported.js';
 import {
   chargesOf,
   isConcurrency,
-  isForNothing,
+  isGivenUp,
   isOfBudget,
   nanosOf,
   type Taken,
@@ -158,10 +158,9 @@ export class LimitAdmission {
   ): number {
     const { measure } = rule;
     if (measure !== 'tokens' && measure !== 'cost') return 1;
-    if (period === null) return expected!.tokens;
-    if (attempt === null || isUnmetered(x)) return 0;
+    if (isUnmetered(x) || (period !== null && attempt === null)) return 0;
     if (measure === 'tokens') return expected!.tokens;
-    const most = this.host.mostCost(attempt, expected!);
+    const most = this.host.mostCost(attempt!, expected!);
     return most === null ? 0 : nanosOf(most);
   }
 
@@ -183,7 +182,7 @@ export class LimitAdmission {
     const held = x.get(takenSlot);
     if (!held.ofBudgets) return;
     const { taken } = held;
-    const over = taken.filter((one) => isOfBudget(one) && one.attempt !== null && isForNothing(one.attempt));
+    const over = taken.filter((one) => isOfBudget(one) && isGivenUp(one));
     if (over.length > 0) this.#undo(x, over);
   }
 
@@ -291,12 +290,12 @@ export class LimitAdmission {
     else this.#has(x, held);
   }
 
-  /** Returns what was taken for a request that is refused now. */
+  /** Returns what was taken for a request that is refused now, unless its client has left meanwhile and all was settled. */
   #undo(x: Exchange, before: readonly Taken[]): void {
     if (before.length === 0) return;
     const { taken } = x.get(takenSlot);
     const now = performance.now();
-    for (const one of before) this.#restore(one, one.amount, now);
+    for (const one of before) if (taken.includes(one)) this.#restore(one, one.amount, now);
     taken.splice(0, taken.length, ...taken.filter((one) => !before.includes(one)));
   }
 
@@ -325,8 +324,8 @@ export class LimitAdmission {
       } else if (measure === 'concurrency') this.#restore(one, amount, now);
       else if (attempt === null ? !isSent : !wasSent(attempt)) this.#restore(one, amount, now);
       else if (measure === 'tokens') {
-        const used = usedTokens(attempt === null ? x.attempts : [attempt]);
-        if (used !== null && used !== amount) this.#restore(one, amount - used, now);
+        const used = usedTokens(attempt === null ? x.attempts : [attempt], amount);
+        if (used !== amount) this.#restore(one, amount - used, now);
       }
     }
     if (held.ofBudgets && isFirst)

@@ -8,7 +8,7 @@ export interface Wanted {
   readonly value: number;
   /** Requests or tokens. */
   readonly amount: number;
-  /** false: the amount is a guess, for want of `max_tokens`; where less is left, that is taken. */
+  /** false: the amount is a guess, for want of `max_tokens`, or nothing; where less is left, that is taken. One must be left. */
   readonly isBounded: boolean;
   readonly shadow: boolean;
 }

@@ -35,20 +35,27 @@ export const isForNothing = ({ error, endedAt, status, usage, received }: Attemp
   !(status >= 200 && status < 300) &&
   (received === null || status >= 300);
 
+/** Is what was held back for a try that has failed free for the next one? One that was sent counts as a request. */
+export const isGivenUp = ({ attempt, limit }: Held): boolean =>
+  attempt !== null && isForNothing(attempt) && !(limit.rule.measure === 'requests' && wasSent(attempt));
+
 /** Are its tokens known? Of a ranking that was billed by searches alone they are not. */
 const hasTokens = (usage: Usage | null): usage is Usage =>
   usage !== null &&
   usage.source !== 'none' &&
   (usage.kinds?.searches === undefined || usage.input + usage.output > 0);
 
-/** Tokens of rate limits. null: not known; then what was taken for it stays taken. */
-export function usedTokens(attempts: readonly Attempt[]): number | null {
+/**
+ * Tokens of rate limits. An answered try of which they are not known used `amount`, which was taken for it; one that failed used
+ * none.
+ */
+export function usedTokens(attempts: readonly Attempt[], amount: number): number {
   let sum = 0;
   for (const attempt of attempts) {
     if (!wasSent(attempt)) continue;
     const { usage, status } = attempt;
     if (hasTokens(usage)) sum += usage.input + usage.output;
-    else if (status < 300) return null;
+    else if (status < 300 && !isForNothing(attempt)) sum += amount;
   }
   return sum;
 }

@@ -7,10 +7,9 @@ import type { Limit, PeriodBudget, RefusedAmount } from './permits.js';
 export const ceilingOf = (limit: Limit): number =>
   limit.period === null ? limit.rule.value : limit.rule.limit;
 
-/** Where `max_tokens` is missing, one token is enough; of a budget, anything. */
-export function neededOf({ rule, period }: Limit, amount: number, expected: ExpectedTokens | null): number {
+/** Where `max_tokens` is missing, one is enough, and so it is where nothing is taken. */
+export function neededOf({ rule }: Limit, amount: number, expected: ExpectedTokens | null): number {
   const isKnown = (rule.measure !== 'tokens' && rule.measure !== 'cost') || expected!.isBounded;
-  if (period === null) return isKnown ? amount : Math.min(amount, 1);
   return isKnown ? Math.max(1, amount) : 1;
 }
 
@@ -22,7 +21,7 @@ export const wantedOf = (rule: RateRule, amount: number, expected: ExpectedToken
   windowMs: rule.unit === null ? null : rateWindows[rule.unit],
   value: rule.value,
   amount,
-  isBounded: rule.measure !== 'tokens' || expected!.isBounded,
+  isBounded: rule.measure !== 'tokens' || (amount > 0 && expected!.isBounded),
   shadow: rule.shadow,
 });
 

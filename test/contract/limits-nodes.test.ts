@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Grant, LimitRefusal, Wanted } from '../../plugins/limits/channel.js';
 import { Counters } from '../../plugins/limits/control/counters.js';
 import { RedisCounters } from '../../plugins/limits/control/redis-counters.js';
+import { takeScript } from '../../plugins/limits/control/scripts.js';
 import { Secret } from '../../src/common/access/secret.js';
 import { Redis } from '../../src/control-plane/shared-state/redis.js';
 import { nodesOf } from '../../src/process/stage-parts.js';
@@ -180,5 +181,72 @@ describe('the counters of limits of several nodes', function () {
     await eventually('those of a worker that has ended are over', async () =>
       isGranted(await nodes[0]!.take(0, [one])),
     );
+  });
+
+  const atOnce = wanted({ counter: 'org/api_key/1/concurrency/', windowMs: null, value: 1000 });
+  const over = { counter: atOnce.counter, windowMs: null, slot: 0, amount: 1 };
+
+  it('forget a request that Redis has counted when no one waited for its answer any more', async () => {
+    await start('closed');
+    const [first, second] = nodes as [RedisCounters, RedisCounters];
+    server.freeze();
+    expect(await first.take(0, [atOnce])).to.equal(null);
+    server.thaw();
+    await eventually('Redis answers again', async () => isGranted(await second.take(0, [atOnce])));
+    await eventually('it has counted both', async () => (await second.left(atOnce)) === 998);
+    await eventually('it counts the other one alone', async () => {
+      // Further requests, which end at once.
+      if (isGranted(await first.take(0, [atOnce]))) first.back(0, [over]);
+      await first.beat();
+      return (await second.left(atOnce)) === 999;
+    });
+  });
+
+  it('keep nothing of requests that end while they write what they have under way', async () => {
+    await start();
+    const [first, second] = nodes as [RedisCounters, RedisCounters];
+    const all = Array.from({ length: 300 }, (_, i) => ({
+      ...atOnce,
+      counter: `org/api_key/${i}/concurrency/`,
+    }));
+    for (const one of all) await first.take(0, [one]);
+    const beat = first.beat();
+    await new Promise((later) => setTimeout(later, 5));
+    for (const { counter } of all) first.back(0, [{ ...over, counter }]);
+    await beat;
+    const left = await Promise.all(all.map((one) => second.left(one)));
+    expect(left.filter((count) => count !== 1000)).to.deep.equal([]);
+  });
+
+  it('count a request that Redis has granted while they write what they have under way', async () => {
+    await start();
+    const inner = nodesOf(redis[0]!);
+    let open = (): void => {};
+    let gate: Promise<void> | null = null;
+    // Answers to questions may be late.
+    const script: typeof inner.script = async (lua, ...more) => {
+      const answer = await inner.script<never>(lua, ...more);
+      if (lua === takeScript && gate !== null) await gate;
+      return answer;
+    };
+    const own = new Counters({ workers: 1 });
+    const late = new RedisCounters({
+      nodes: { ...inner, script },
+      own,
+      workers: 1,
+      without: 'closed',
+      log: silent,
+    });
+    nodes.push(late);
+    await late.take(0, [atOnce]);
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const second = late.take(0, [atOnce]);
+    await eventually('Redis has counted it', async () => (await nodes[1]!.left(atOnce)) === 998);
+    await late.beat();
+    open();
+    expect(isGranted(await second)).to.equal(true);
+    expect(await nodes[1]!.left(atOnce)).to.equal(998);
   });
 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import startLimits from '../../plugins/limits/control.js';
+import { GatewayError } from '../../src/common/core/errors.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import type { RunningPart } from '../../src/common/plugin-host/control.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
@@ -28,8 +29,11 @@ export class LimitedWorkers {
   sent = 0;
   /** What the provider says was used. */
   usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
-  /** Called for each request of the provider; returns whether it is answered now, or with which status it fails. */
-  answers: () => boolean | number = () => true;
+  /**
+   * Called for each request of the provider; returns whether it is answered now, with which status it fails, or that its
+   * connection ends before the answer or within it.
+   */
+  answers: () => boolean | number | 'reset' | 'cut' = () => true;
   #control: RunningPart | null = null;
   #ledger!: BudgetLedger;
   #spent!: Spent;
@@ -92,6 +96,12 @@ export class LimitedWorkers {
         const isAnswered = this.answers();
         if (isAnswered === false) return;
         setImmediate(() => {
+          if (isAnswered === 'reset') return handler.error(new GatewayError('upstream_reset', 'It ended.'));
+          if (isAnswered === 'cut') {
+            handler.head(200, ['content-type', 'application/json']);
+            handler.data(Buffer.from('{"id": "c", "choices": ['));
+            return handler.error(new GatewayError('upstream_truncated', 'It broke off.'));
+          }
           handler.head(isAnswered === true ? 200 : isAnswered, ['content-type', 'application/json']);
           handler.data(
             Buffer.from(

@@ -23,7 +23,7 @@ const wanted = (amount: number, limit: number): WantedBudget => ({
 /** A ledger of one counter. */
 class OneCounter {
   readonly node = 'a';
-  readonly isShared = false;
+  isShared = false;
   used = 0;
   others = 0;
   listener!: SpentListener;
@@ -62,6 +62,21 @@ describe('the counters of budgets', () => {
       used: 80,
     });
     expect(await counters.take(from, [wanted(20, 100)])).to.have.length(1);
+  });
+
+  it('see what other nodes have used after the clock was set back', async () => {
+    const spent = new OneCounter();
+    spent.isShared = true;
+    let now = 10_000_000;
+    const counters = new BudgetCounters({ workers: 1, spent, now: () => now });
+    const take = () => counters.take({ worker: 0, pid: 1 }, [wanted(1, 100)]);
+    expect(await take()).to.have.length(1);
+    now -= 3_600_000;
+    spent.others = 100;
+    // The first one has it read again.
+    await take();
+    await new Promise((turn) => setImmediate(turn));
+    expect(await take()).to.include({ refused: 0, used: 102 });
   });
 
   it('reject where the ledger is needed and does not answer, and read it later', async () => {

@@ -202,6 +202,21 @@ describe('budgets', () => {
     expect(all.workers[0]!.settled.at(-1)!.charges?.[0]?.[5]).to.equal(30);
   });
 
+  it('of requests count each try that a provider got, whether another one followed it or not', async () => {
+    const text = key([]);
+    const budget = rule({ of: 'virtual_key', measure: 'requests', limit: 3 });
+    all.workers[0]!.addProvider('counted', { budgets: [budget] });
+    all.answers = () => (all.sent === 1 ? 500 : true);
+    const config = JSON.stringify({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@counted' }, { provider: '@counted' }],
+    });
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await all.ask(text, { body, config })).status);
+    expect([statuses, all.sent]).to.deep.equal([[200, 200, 412], 3]);
+    expect(all.workers[0]!.settled[0]!.charges?.[0]?.[5]).to.equal(2);
+  });
+
   describe('charged once for each call', () => {
     const hedge = { min_delay: 5, max_extra: 1 };
     const chargesOf = (at: number) => all.workers[0]!.settled[at]!.charges?.map(([, , , , , used]) => used);

@@ -155,4 +155,34 @@ describe('the counters of limits', () => {
     expect(isGranted(after.take(0, [wanted()]))).to.equal(false);
     now += 3_600_000;
   });
+
+  describe('while the clock of the system is set back by an hour', () => {
+    const { now: system } = Date;
+    afterEach(() => {
+      Date.now = system;
+    });
+    const perSecond = wanted({ windowMs: 1000, value: 2 });
+    const taken = (counters: Counters): number => [1, 2, 3].filter(() => takeOne(counters, perSecond)).length;
+
+    it('have room again after their window, and not before', async () => {
+      const counters = new Counters({ workers: 1 });
+      expect(taken(counters)).to.equal(2);
+      Date.now = () => system() - 3_600_000;
+      expect(taken(counters)).to.equal(0);
+      await new Promise((later) => setTimeout(later, 1100));
+      expect(taken(counters)).to.equal(2);
+    });
+
+    it('count what was counted before a restart for no longer than their window', async () => {
+      const before = new Counters({ workers: 1 });
+      expect(taken(before)).to.equal(2);
+      Date.now = () => system() - 3_600_000;
+      const after = new Counters({ workers: 1 });
+      for (const { name, windowMs, text } of before.changes())
+        after.restore(name, windowMs, JSON.parse(text));
+      expect(taken(after)).to.equal(0);
+      await new Promise((later) => setTimeout(later, 1100));
+      expect(taken(after)).to.equal(2);
+    });
+  });
 });

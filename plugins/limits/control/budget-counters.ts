@@ -129,7 +129,9 @@ export class BudgetCounters {
   async take(from: Asker, wanted: readonly WantedBudget[]): Promise<readonly Grant[] | LimitRefusal> {
     const counters = await this.known(wanted);
     if (this.options.spent.isShared) {
-      const stale = counters.filter(({ readAt }) => this.now() - readAt > staleMs);
+      const now = this.now();
+      // Later than now: the clock was set back.
+      const stale = counters.filter(({ readAt }) => now - readAt > staleMs || readAt > now);
       if (stale.length > 0) void this.reread(stale[0]!.organisationId, stale).catch(() => {});
     }
     return this.takeNow(from, wanted, counters);

@@ -68,8 +68,12 @@ export class Counters {
   readonly #changed = new Set<LimitCounter>();
   /** Windows of which Redis may not have what this node has taken. */
   readonly #unwritten = new Set<LimitCounter>();
-  /** The clock of windows never goes back: what was taken would count twice, or not at all. */
+  /**
+   * The clock of windows never goes back: what was taken would count twice, or not at all. If the system's is set back, it goes on
+   * from where it was: a limit would else be used up for as long as that.
+   */
   #latest = 0;
+  #latestAt = performance.now();
 
   /** Called when a window changes, unless another one has since the last `changes()`. */
   onChange: () => void = () => {};
@@ -82,7 +86,10 @@ export class Counters {
   }
 
   now(): number {
-    this.#latest = Math.max(this.#latest, (this.options.now ?? Date.now)());
+    const at = performance.now();
+    const passed = this.options.now === undefined ? at - this.#latestAt : 0;
+    this.#latestAt = at;
+    this.#latest = Math.max(this.#latest + passed, (this.options.now ?? Date.now)());
     return this.#latest;
   }
 
@@ -275,17 +282,26 @@ export class Counters {
     return isLost;
   }
 
-  /** Requests under way on this node, by counter. */
-  underWay(): { readonly name: string; readonly count: number }[] {
-    const now = this.now();
+  /** Names of counters that have requests under way on this node. */
+  underWay(): string[] {
     return [...this.#counters.values()]
       .filter(({ window, held }) => window === null && held.size > 0)
-      .map((counter) => ({ name: counter.name, count: counter.used(now) }));
+      .map(({ name }) => name);
+  }
+
+  /** Requests under way on this node, now. */
+  underWayOf(name: string): number {
+    const counter = this.#counters.peek(name);
+    return counter === undefined || counter.window !== null ? 0 : counter.used(this.now());
   }
 
   /** Goes on with what an earlier process has counted. */
   restore(name: string, windowMs: number, kept: readonly (readonly [number, number])[]): void {
-    this.#counters.set(name, new LimitCounter(name, windowMs, kept));
+    const counter = new LimitCounter(name, windowMs);
+    const current = counter.slotAt(this.now());
+    // Of a clock that was set back since, which would count them for too long.
+    for (const [slot, count] of kept) counter.window?.add(Math.min(slot, current), count);
+    this.#counters.set(name, counter);
   }
 
   #of({ counter: name, windowMs }: Pick<Wanted, 'counter' | 'windowMs'>): LimitCounter {
@@ -304,7 +320,7 @@ export class Counters {
     now: number,
   ): LimitRefusal | null {
     const remaining = Math.max(0, value - counter.used(now));
-    const needed = isBounded ? amount : Math.min(amount, 1);
+    const needed = isBounded ? amount : 1;
     if (remaining >= needed) return null;
     // Not rounded: requests that have waited are refused by the same answer until then.
     const at = counter.window === null ? now + 1 : counter.window.freeAt(needed, value);
@@ -313,7 +329,7 @@ export class Counters {
 
   #grant(counter: LimitCounter, { amount, value, isBounded }: Wanted, worker: number, now: number): Grant {
     const room = value - counter.used(now);
-    const isWithin = room >= (isBounded ? amount : Math.min(amount, 1));
+    const isWithin = room >= (isBounded ? amount : 1);
     const taken = isBounded || room <= 0 ? amount : Math.min(amount, room);
     const slot = counter.slotAt(now);
     this.#change(counter);

@@ -48,16 +48,17 @@ export class RedisBudgets {
   #isClosed = false;
   /** Has Redis answered a question since this process started? */
   #hasAnswered = false;
+  /** This and the times below are of the monotonic clock. */
   readonly #startedAt: number;
   #isAway = false;
   #awaySince = 0;
   /** As `#awaySince`, also where it was back for a moment only. */
-  #failingSince = 0;
+  #failingSince = Number.NEGATIVE_INFINITY;
   #backSince = Number.NEGATIVE_INFINITY;
 
   constructor(readonly options: RedisBudgetsOptions) {
     const { nodes, own } = options;
-    this.#startedAt = own.now();
+    this.#startedAt = performance.now();
     nodes.subscribe(channel, (name) => {
       const counter = own.peek(name);
       if (counter !== undefined && counter.lastBorn !== '') void this.#open(counter).catch(() => {});
@@ -66,7 +67,7 @@ export class RedisBudgets {
 
   /** null: budgets cannot be checked, and none is to be passed over. Rejects where the ledger is needed and does not answer. */
   take(from: Asker, wanted: readonly WantedBudget[]): Promise<readonly Grant[] | LimitRefusal | null> {
-    return this.#takeSince(this.options.own.now(), from, wanted);
+    return this.#takeSince(performance.now(), from, wanted);
   }
 
   /** `since`: when it was first asked for. */
@@ -105,7 +106,7 @@ export class RedisBudgets {
    * Redis may be back within that moment, requests wait for it.
    */
   #isWorthWaiting(since: number, wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): boolean {
-    const now = this.options.own.now();
+    const now = performance.now();
     if (!this.#hasAnswered && now - this.#startedAt < firstAnswerMs) return true;
     if (this.options.without === 'closed') return false;
     if (now - since >= patienceMs || now - this.#failingSince >= patienceMs) return false;
@@ -118,13 +119,13 @@ export class RedisBudgets {
   /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used in that time. */
   get #isReturning(): boolean {
     if (this.options.without === 'closed') return false;
-    return this.#isAway || this.options.own.now() - this.#backSince < returningMs;
+    return this.#isAway || performance.now() - this.#backSince < returningMs;
   }
 
   #went(isAway: boolean): void {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
-    const now = this.options.own.now();
+    const now = performance.now();
     if (isAway) this.#failingSince = now;
     if (!isAway) this.#backSince = now;
     // Away again, before all have noticed that it was back: the shares are still those of the first time.

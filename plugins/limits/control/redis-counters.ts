@@ -30,6 +30,9 @@ const writeMs = 25;
 /** Counters that are written at the same time. */
 const writesAtOnce = 64;
 const channel = 'limits-lost';
+/** Counters that are remembered for the next beat, at most; of others Redis forgets a count that no one renews. */
+const mostUnsure = 10_000;
+const writesIfUnsure = 2;
 /** More than a deployment has. */
 const maxNodes = 10_000;
 
@@ -66,6 +69,13 @@ export class RedisCounters {
   #seen: { readonly at: number; readonly count: number }[] = [];
   #isAway = false;
   #isWriting = false;
+  /** Questions under way for requests at the same time, by counter: Redis may have counted them, and this node has not. */
+  readonly #asking = new Map<string, number>();
+  /**
+   * Such counters of which Redis may have another count than this node, since it has not answered, and how often they are still
+   * to be written: it may yet do what was asked of it.
+   */
+  readonly #unsure = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(readonly options: RedisCountersOptions) {
@@ -98,7 +108,7 @@ export class RedisCounters {
       if (without === 'closed') return null;
       // Redis gets it before it counts again.
       const answer = own.take(worker, this.#shares(wanted));
-      for (const { counter } of wanted) own.unwrite(counter);
+      for (const one of wanted) own.unwrite(one.counter);
       return answer;
     }
   }
@@ -120,7 +130,7 @@ export class RedisCounters {
   /** Is Redis away, or was it a moment ago? */
   get #isReturning(): boolean {
     if (this.options.without === 'closed') return false;
-    return this.#isAway || Date.now() - this.#backSince < returningMs;
+    return this.#isAway || this.options.own.now() - this.#backSince < returningMs;
   }
 
   #shares(wanted: readonly Wanted[]): Wanted[] {
@@ -134,7 +144,7 @@ export class RedisCounters {
   #alone({ counter, windowMs, value }: Looked): number {
     if (value === 0) return 0;
     const most =
-      windowMs !== null && Date.now() - this.#awaySince < windowMs
+      windowMs !== null && this.options.own.now() - this.#awaySince < windowMs
         ? this.options.own.most(counter, this.#awaySince)
         : null;
     return most === null ? Math.max(1, Math.floor(value / this.count)) : Math.min(most, value);
@@ -156,8 +166,14 @@ export class RedisCounters {
       const args = [this.#node, windowMs === null ? '' : String(windowMs), String(slot), String(amount)];
       this.options.nodes
         .script(backScript, [keyOf(counter)], [...args, String(slotsPerWindow)])
-        .catch(() => this.options.own.unwrite(counter));
+        .catch(() => this.#unknown({ counter, windowMs }));
     }
+  }
+
+  /** Redis has not answered: it may have another count of it than this node. */
+  #unknown({ counter, windowMs }: Pick<Wanted, 'counter' | 'windowMs'>): void {
+    if (windowMs !== null) this.options.own.unwrite(counter);
+    else if (this.#unsure.size < mostUnsure) this.#unsure.set(counter, writesIfUnsure);
   }
 
   close(): void {
@@ -190,13 +206,35 @@ export class RedisCounters {
       wanted: wanted.map((one) => {
         const { windowMs, value, amount, isBounded, shadow } = one;
         const { born, hasTaken } = own.known(one.counter);
-        const needed = isBounded ? amount : Math.min(amount, 1);
+        const needed = isBounded ? amount : 1;
         return { windowMs, value, amount, needed, shadow, born, hasTaken, ahead: own.ahead(worker, one) };
       }),
     };
     const keys = wanted.map(({ counter }) => keyOf(counter));
-    const text = await nodes.script(takeScript, keys, [JSON.stringify(question)]);
-    return answerOf(text, wanted.length, isGrant) as Answer;
+    const atOnce = wanted.filter((one) => one.windowMs === null);
+    this.#asks(atOnce, 1);
+    try {
+      const text = await nodes.script(takeScript, keys, [JSON.stringify(question)]);
+      return answerOf(text, wanted.length, isGrant) as Answer;
+    } catch (error) {
+      for (const one of atOnce) this.#unknown(one);
+      throw error;
+    } finally {
+      // After the answer was counted, which is done in the turn that it arrives in.
+      if (atOnce.length > 0) setImmediate(() => this.#asks(atOnce, -1));
+    }
+  }
+
+  #asks(wanted: readonly Wanted[], more: 1 | -1): void {
+    for (const { counter } of wanted) {
+      const asking = (this.#asking.get(counter) ?? 0) + more;
+      if (asking !== 0) this.#asking.set(counter, asking);
+      else {
+        this.#asking.delete(counter);
+        if (this.#unsure.get(counter) === writesIfUnsure && !this.#isAway)
+          void this.#alive(counter).catch(() => {});
+      }
+    }
   }
 
   #granted(
@@ -247,7 +285,7 @@ export class RedisCounters {
   #went(isAway: boolean, error?: unknown): void {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
-    const now = Date.now();
+    const now = this.options.own.now();
     if (!isAway) {
       this.#backSince = now;
       void this.#write();
@@ -269,15 +307,24 @@ export class RedisCounters {
       if (!Number.isInteger(count) || count > maxNodes) throw new TypeError('not a number of nodes');
       if (isNew === 1) own.unwriteAll();
       this.#saw(count);
-      for (const { name, count } of own.underWay()) {
-        const args = [this.#node, String(count), String(aliveMs)];
-        await nodes.script(aliveScript, [keyOf(name)], args, beatWithinMs);
-      }
+      for (const name of new Set([...own.underWay(), ...this.#unsure.keys()])) await this.#alive(name);
       this.#went(false);
       await this.#write();
     } catch {
       // The number of nodes stays what it was.
     }
+  }
+
+  /** Writes how many requests this node has under way, read at the last moment: others begin and end while one is written. */
+  async #alive(name: string): Promise<void> {
+    const { nodes, own } = this.options;
+    const isAsking = this.#asking.has(name);
+    const args = [this.#node, String(own.underWayOf(name)), String(aliveMs), isAsking ? '1' : '0'];
+    await nodes.script(aliveScript, [keyOf(name)], args, beatWithinMs);
+    const writes = this.#unsure.get(name) ?? 0;
+    if (isAsking || writes === 0) return;
+    if (writes > 1) this.#unsure.set(name, writes - 1);
+    else this.#unsure.delete(name);
   }
 
   #saw(count: number): void {

@@ -161,10 +161,16 @@ end
 redis.call('PEXPIRE', KEYS[1], math.floor(tonumber(ARGV[2]) * 2))
 return redis.call('HGET', KEYS[1], 'born')`;
 
-/** Keeps the requests that a node has under way alive. KEYS[1]: the counter. ARGV: the node, its count, milliseconds. */
+/**
+ * Keeps the requests that a node has under way alive. KEYS[1]: the counter. ARGV: the node, its count, milliseconds, and 1 where
+ * questions are under way, which Redis may have counted already: then its own count stays.
+ */
 export const aliveScript = `
 local time = redis.call('TIME')
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], ARGV[1] .. ':at', tonumber(time[1]) * 1000)
+if ARGV[4] == '1' then redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
+else redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+redis.call('HSET', KEYS[1], ARGV[1] .. ':at', tonumber(time[1]) * 1000)
+if ARGV[2] == '0' and ARGV[4] ~= '1' then redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':at') end
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`;
 
 /** How many nodes there are, and 1 where this one was not among them. KEYS[1]: a sorted set of them. ARGV: this node, milliseconds that a node is remembered. */

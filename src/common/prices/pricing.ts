@@ -1,4 +1,4 @@
-import type { Usage } from '../core/usage.js';
+import type { ServiceTier, Usage } from '../core/usage.js';
 import { atMost, costOfCall, type Price, priceFor, type RateName, toPrice } from './price.js';
 import { builtInPrices, type DollarPrice, type ListedPrice, priceLists } from './prices.js';
 
@@ -236,8 +236,22 @@ export function estimateOf(price: Price, inputTokens: number, outputTokens: numb
   return inputTokens * input + outputTokens * output;
 }
 
-/** What a call of so many input tokens costs at most: its answer as long as allowed, its input at the highest rate. */
-export function reserveOf(inputTokens: number, maxTokens: number | null, price: Price): number {
+/**
+ * What a call of so many input tokens costs at most: its answer as long as allowed, its input at the highest rate. Where a tier is
+ * asked for, the provider may still answer by the usual one.
+ */
+export function reserveOf(
+  inputTokens: number,
+  maxTokens: number | null,
+  price: Price,
+  tier: ServiceTier | null = null,
+): number {
+  const ofTier = tier === null ? undefined : price.tiers[tier];
+  const usual = reserveAt(inputTokens, maxTokens, price);
+  return ofTier === undefined ? usual : Math.max(usual, reserveAt(inputTokens, maxTokens, ofTier));
+}
+
+function reserveAt(inputTokens: number, maxTokens: number | null, price: Price): number {
   const rates = price.above === null ? price : priceFor(price, inputTokens, undefined);
   const { input: text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput } = rates;
   const input = Math.max(text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput);

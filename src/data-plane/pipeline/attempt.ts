@@ -9,7 +9,7 @@ import { Answer } from './answer/answer.js';
 import { CountConversion } from './answer/conversion.js';
 import { type Chain, runAttempt } from './chain.js';
 import { type Address, resolveAddress } from './outgoing/address.js';
-import { maxTokens } from './outgoing/max-tokens.js';
+import { answers, maxTokens } from './outgoing/max-tokens.js';
 import { countFormatOf, type Outgoing, unifiedCall } from './outgoing/outgoing.js';
 import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { PreparedCall } from './outgoing/prepared-calls.js';
@@ -17,7 +17,6 @@ import { addTraceHeaders } from './outgoing/trace-headers.js';
 import type { Pipeline } from './parts.js';
 import { clientGone } from './request/abandoned-requests.js';
 import { countHere } from './request/count-here.js';
-import { answers } from './request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
 
 /**
@@ -222,7 +221,7 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
     const { length } = x.request.bytes;
     const { pricing } = pipeline;
     const single = maxTokens(x, call.target);
-    const most = single === null ? null : single * answers(x);
+    const most = single === null ? null : single * answers(x, call.target);
     record.reserved =
       address.prices === null
         ? pricing.reserve(address.provider.name, model, length, most)

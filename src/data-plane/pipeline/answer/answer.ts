@@ -1,6 +1,6 @@
 import { BodyRecord } from '../../../common/bytes/body-record.js';
 import { Pieces } from '../../../common/bytes/pieces.js';
-import { type ErrorCode, GatewayError } from '../../../common/core/errors.js';
+import { GatewayError } from '../../../common/core/errors.js';
 import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { tidyRetryAfter } from '../../../common/http/retry-after.js';
@@ -11,7 +11,7 @@ import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js
 import { chainOf } from '../chain.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
-import { longestAnswer } from '../request/expected-tokens.js';
+import { noteOwed } from '../request/owed.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
 import { compressionOf, redirected, tooLarge, unsearchable } from './answer-body.js';
@@ -23,12 +23,8 @@ import { answerTexts } from './texts/answer-texts.js';
 import { passAnswer } from './texts/whole-texts.js';
 import { timeLimit } from './time-limit.js';
 
-const nothing = Buffer.alloc(0);
-/** Bytes. */
-const longestSecret = 64 * 1024;
+const longestSecretBytes = 64 * 1024;
 
-/** Errors of attempts that the gateway cancelled, although the provider may have continued. */
-const cancelled: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
 type Mode =
   | 'head' // nothing has arrived yet
   | 'collect' // a JSON answer, read whole
@@ -92,7 +88,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     if (original === null) return null;
     const bytes = Buffer.isBuffer(original) ? original : original.bytes();
     // A secret that crosses the cap is still found whole.
-    return this.#mask.bytes(bytes.subarray(0, this.pipeline.limits.maxRecordBytes + longestSecret));
+    return this.#mask.bytes(bytes.subarray(0, this.pipeline.limits.maxRecordBytes + longestSecretBytes));
   }
 
   /** The intent is on file: now the call may be sent. */
@@ -377,13 +373,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     this.#finish();
     this.attempt.error = error.code;
-    // Cancelled, not failed: the provider may bill the request, and a whole answer that it finishes. A lost stream it stops.
-    if (cancelled.has(error.code) && this.#flight?.sent === true) {
-      this.attempt.received = nothing;
-      const { tokens, isBounded } = longestAnswer(this.x, this.outgoing.call.target);
-      const goesOn = error.code !== 'hedge_lost' || !this.x.streaming;
-      if (goesOn && isBounded) this.attempt.unseen = Math.trunc(tokens);
-    }
+    if (this.#flight?.sent === true) noteOwed(this.x, this.attempt, error.code, this.outgoing.call.target);
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));
   }

@@ -2,9 +2,10 @@ import type { Awaitable } from '../../../common/core/directory.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import type { ExpectedTokens } from '../../../common/plugin-host/host.js';
-import { maxTokens } from '../outgoing/max-tokens.js';
+import { answers, askedTier, maxTokens } from '../outgoing/max-tokens.js';
 import type { Parts } from '../parts.js';
 import { inputTokens } from './input-tokens.js';
+import { picturesIn, tokensPerPicture } from './pictures.js';
 
 /** Of a JSON body, on the safe side: English has more than four. */
 const bytesPerToken = 3;
@@ -15,21 +16,28 @@ const defaultOutput = 4096;
 /** No model answers with more. */
 const mostOutput = 1_000_000;
 
+const picture = Buffer.from('image');
+
 /** What the request may use, before anyone has answered it. */
 export function expectedTokens(
   parts: Pick<Parts, 'counter'>,
   x: Exchange,
   target: Target | null,
 ): Awaitable<ExpectedTokens> {
-  const bytes = x.request.bytes?.length ?? 0;
-  const byLength = Math.ceil(bytes / bytesPerToken);
-  if (bytes <= longBody) return withAnswer(x, target, byLength);
+  const { bytes, json } = x.request;
+  const length = bytes?.length ?? 0;
+  const byLength = Math.ceil(length / bytesPerToken);
+  if (length <= longBody) {
+    // A short body has the addresses of pictures.
+    const pictures = bytes?.includes(picture) === true ? picturesIn(json) : 0;
+    return withAnswer(x, target, byLength + pictures * tokensPerPicture);
+  }
   return inputTokens(parts, x).then((counted) => withAnswer(x, target, counted ?? byLength));
 }
 
 function withAnswer(x: Exchange, target: Target | null, input: number): ExpectedTokens {
   const { tokens, isBounded } = longestAnswer(x, target);
-  return { tokens: input + tokens, input, isBounded };
+  return { tokens: input + tokens, input, isBounded, tier: askedTier(x, target) };
 }
 
 /** Tokens of the longest answer that a request allows; an assumed number if it sets no limit (`isBounded` false). */
@@ -37,11 +45,5 @@ export function longestAnswer(x: Exchange, target: Target | null): { tokens: num
   if (/embed|moderation|rerank/.test(x.endpoint.format)) return { tokens: 0, isBounded: true };
   const most = maxTokens(x, target);
   if (most === null || most < 0) return { tokens: defaultOutput, isBounded: false };
-  return { tokens: Math.min(most, mostOutput) * answers(x), isBounded: true };
-}
-
-/** The number of requested answers. */
-export function answers(x: Exchange): number {
-  const n = x.request.json?.['n'];
-  return typeof n === 'number' && Number.isInteger(n) && n > 1 ? Math.min(n, 128) : 1;
+  return { tokens: Math.min(most, mostOutput) * answers(x, target), isBounded: true };
 }

@@ -11,3 +11,14 @@ export function maxTokensIn(body: Readonly<Record<string, unknown>>): unknown {
     (config !== undefined && isJsonObject(config) ? config['maxOutputTokens'] : null)
   );
 }
+
+/** How many answers a body asks for, and is billed; of `best_of`, one is returned. 1 to 128. */
+export function answersIn(body: Readonly<Record<string, unknown>>): number {
+  // Of the Gemini API.
+  const config = body['generationConfig'];
+  const candidates = config !== undefined && isJsonObject(config) ? config['candidateCount'] : 1;
+  return Math.max(several(body['n']), several(body['best_of']), several(candidates));
+}
+
+const several = (asked: unknown): number =>
+  typeof asked === 'number' && Number.isInteger(asked) && asked > 1 ? Math.min(asked, 128) : 1;
