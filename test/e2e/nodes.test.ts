@@ -125,8 +125,10 @@ describe('three gateways on one PostgreSQL', function () {
     });
 
     it('do what is due once a second on one of them at a time', async () => {
-      const { json } = await overRest(nodes[1]!, 'GET', '/v1/schedules');
-      expect(json.data.map(({ name }: { name: string }) => name)).to.include('prune');
+      await eventually('it is listed', async () => {
+        const { json } = await overRest(nodes[1]!, 'GET', '/v1/schedules');
+        return json.data.some(({ name }: { name: string }) => name === 'prune');
+      });
       const runs = await eventually('five runs', async () => {
         const found = (await overRest(nodes[2]!, 'GET', '/v1/schedules/prune/runs')).json.data;
         return found.length > 5 && found.slice(-5);

@@ -195,7 +195,9 @@ describe('the package', function () {
       expect(stderr.trim()).to.equal('asked-by/sample.json:4  options.models.0: must be string.');
       expect(status).to.equal(1);
       expect(JSON.parse(headgate('check', 'asked-by', '--json'))).to.deep.equal({
-        ...{ name: 'asked-by', hooks: ['request', 'attempt'], checks: [], formats: [], findings: [] },
+        name: 'asked-by',
+        hooks: ['request', 'attempt'],
+        ...{ checks: [], formats: [], providers: [], sinks: [], findings: [] },
       });
     });
 

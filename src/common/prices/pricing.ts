@@ -247,11 +247,7 @@ export function reserveOf(
   tier: ServiceTier | null = null,
 ): number {
   const ofTier = tier === null ? undefined : price.tiers[tier];
-  const usual = reserveAt(inputTokens, maxTokens, price);
-  return ofTier === undefined ? usual : Math.max(usual, reserveAt(inputTokens, maxTokens, ofTier));
-}
-
-function reserveAt(inputTokens: number, maxTokens: number | null, price: Price): number {
+  const byTier = ofTier === undefined ? 0 : reserveOf(inputTokens, maxTokens, ofTier);
   const rates = price.above === null ? price : priceFor(price, inputTokens, undefined);
   const { input: text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput } = rates;
   const input = Math.max(text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput);
@@ -259,7 +255,7 @@ function reserveAt(inputTokens: number, maxTokens: number | null, price: Price):
   // `maxTokens` is a client's number: it may be anything.
   const asked = maxTokens !== null && maxTokens >= 0 ? Math.trunc(maxTokens) : defaultMaxTokens;
   const answer = Math.min(asked, mostTokens);
-  return atMost(inputTokens * input + answer * output + rates.request);
+  return Math.max(byTier, atMost(inputTokens * input + answer * output + rates.request));
 }
 
 /** The built-in prices alone. */
