@@ -28,11 +28,14 @@ const plugin = `export default {
       if (x.metadata.throw === phase + '-header') event?.headers?.push('x-broken', 'a\\r\\nb');
       if (x.metadata.throw === phase + '-symbol') throw Symbol('boom');
       if (x.metadata.throw === phase + '-revoked') { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }
-      const end = { exit: () => process.exit(0), abort: () => process.abort(), really: () => process.reallyExit(3), kill: () => process.kill(process.pid, 'SIGKILL'), group: () => process.kill(0, 'SIGTERM') };
+      const end = { exit: () => process.exit(0), abort: () => process.abort(), really: () => process.reallyExit(3), kill: () => process.kill(process.pid, 'SIGKILL'), group: () => process.kill(0, 'SIGTERM'), parent: () => process.kill(process.ppid, 'SIGTERM'), disconnect: () => process.disconnect() };
       for (const [name, act] of Object.entries(end)) {
         if (x.metadata.throw === phase + '-end-' + name) act();
         if (x.metadata.throw === phase + '-end-' + name + '-promise') Promise.resolve().then(act);
       }
+      if (x.metadata.throw === phase + '-emit') { process.emit('disconnect'); process.emit('message', { t: 'drain', deadlineMs: 0 }); }
+      if (x.metadata.throw === phase + '-timer') setTimeout(() => { throw new Error('boom in a timer'); }, 5);
+      if (x.metadata.throw === phase + '-timer-exit') setTimeout(() => process.exit(0), 5);
       if (x.metadata.throw === phase + '-bad') return phase === 'attempt' ? void 0 : { status: 200 };
       if (x.metadata.throw === phase + '-true') return true;
       if (x.metadata.throw === phase + '-abort') {
@@ -132,7 +135,7 @@ for (const transport of ['uws', 'node'] as const) {
       }
     }
 
-    for (const name of ['exit', 'abort', 'really', 'kill', 'group']) {
+    for (const name of ['exit', 'abort', 'really', 'kill', 'group', 'parent', 'disconnect']) {
       it(`that asks the process to end (${name}) costs that request a 500, no more, and is named in the log`, async () => {
         const before = await workerPid();
         for (const phase of ['request', 'reply']) {
@@ -159,6 +162,46 @@ for (const transport of ['uws', 'node'] as const) {
           .find((text) => text.includes(id) && /called process\.\w+\(\), which was refused/.test(text)),
       );
     };
+
+    it('that emits events of the process costs no request', async () => {
+      const before = await workerPid();
+      for (const where of ['request-emit', 'reply-emit', 'nowhere', 'nowhere'])
+        expect((await ask(where)).status, where).to.equal(200);
+      expect(await workerPid()).to.equal(before);
+    });
+
+    for (const [where, cause] of [
+      ['request-timer', 'boom in a timer'],
+      ['request-timer-exit', 'called process.exit()'],
+    ] as const) {
+      it(`in a timer (${where}) ends its worker with code 70, names the cause in the log, and is replaced`, async () => {
+        const before = await workerPid();
+        const from = gateway.output().length;
+        await ask(where, true, { model: 'sim-fault:delay=500' })
+          .then((answer) => answer.text())
+          .catch(() => {});
+        await eventually('another worker serves', async () => {
+          const status = await ask('nowhere').then(
+            (answer) => answer.status,
+            () => 0,
+          );
+          return status === 200 && (await workerPid()) !== before;
+        });
+        const lines = gateway
+          .output()
+          .slice(from)
+          .split('\n')
+          .filter((line) => line.startsWith('{'))
+          .map((line) => JSON.parse(line));
+        const uncaught = lines.filter(({ msg }) => /^uncaught exception/.test(msg));
+        expect(uncaught).to.have.length(1);
+        expect(uncaught[0]).to.deep.include({ plugin: 'thrower', hook: 'request' });
+        expect(uncaught[0].err.message).to.include(cause);
+        expect(lines.filter(({ msg }) => /worker died/.test(msg)).map(({ code }) => code)).to.deep.equal([
+          70,
+        ]);
+      });
+    }
 
     for (const phase of ['request', 'text', 'attempt', 'answer', 'reply', 'log']) {
       for (const how of ['hostile', 'getter', 'symbol', 'revoked', 'odd', 'odd-promise']) {

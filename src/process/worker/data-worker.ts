@@ -5,7 +5,11 @@ import type { Logger } from '../../common/plugin-host/plugin.js';
 import { LookupChannel } from '../../data-plane/directory/channel.js';
 import { SharedChannel } from '../../data-plane/directory/shared-channel.js';
 import { explain } from '../../data-plane/pipeline/explain.js';
-import { pluginScope, scopeFields } from '../../data-plane/pipeline/plugins/plugin-scope.js';
+import {
+  outsidePluginScope,
+  pluginScope,
+  scopeFields,
+} from '../../data-plane/pipeline/plugins/plugin-scope.js';
 import { exitProcess } from '../ending/exit.js';
 import { exitInternal } from '../ending/last-handler.js';
 import { openLog } from '../log/log.js';
@@ -85,6 +89,8 @@ function leave(): Promise<void> {
 }
 
 process.on('message', (message: FromControl) => {
+  // A plugin can emit this event too.
+  if (pluginScope() !== null) return;
   switch (message.t) {
     case 'init':
       start(message.init).then(
@@ -182,6 +188,8 @@ async function explained(asked: ToExplain): Promise<Explained | null> {
 
 // The control process has died: finish the requests in flight and leave the port to the next one.
 process.on('disconnect', () => {
+  // A plugin can emit this event too.
+  if (process.connected) return;
   channel.lost();
   shared.lost();
   worker?.admin.lost();
@@ -197,7 +205,8 @@ process.on('uncaughtException', (error) => {
   const fields = scope === null ? {} : scopeFields(scope);
   processLog?.error({ ...fields, err: error }, 'uncaught exception: this worker leaves');
   worker?.pipeline.journal.close();
-  exitProcess(exitInternal);
+  // In the plugin's scope it would be taken for the plugin's own attempt to exit.
+  outsidePluginScope(() => exitProcess(exitInternal));
 });
 
 process.on('unhandledRejection', (reason) => {
