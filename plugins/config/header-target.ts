@@ -1,6 +1,7 @@
 import type { Secret } from '../../src/common/access/secret.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Retry, Target } from '../../src/common/core/target.js';
+import { connectionHeaders } from '../../src/common/http/connection-headers.js';
 import { isHeaderName } from '../../src/common/http/headers.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import { type FieldValues, fieldValue, providerFields } from '../../src/common/vocabulary/provider-fields.js';
@@ -29,20 +30,8 @@ const maxTimeoutMs = 86_400_000;
 
 /** Headers of the connection, framing or coding: forwarded, they would be wrong. */
 const reservedHeaders = new Set([
-  'host',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
-  'accept-encoding',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
+  ...connectionHeaders,
+  ...['proxy-authenticate', 'proxy-authorization', 'content-encoding', 'accept-encoding'],
 ]);
 
 const slug = /^@?[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;

@@ -291,6 +291,8 @@ describe('two gateways whose PostgreSQL goes away', function () {
 
     it('refuse within two seconds of its return a key that was revoked by another node meanwhile', async () => {
       const { id, key } = await makeKey('revoked meanwhile');
+      // Until the other node has heard of the new key, hearing of it makes it look the key up again.
+      await new Promise((later) => setTimeout(later, 1000));
       for (const gateway of [one, two]) expect((await send(gateway, key)).status).to.equal(200);
       proxyOfTwo.swallow();
       await storeIs(two, 'failed (ready without it)');

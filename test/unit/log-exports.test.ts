@@ -273,6 +273,7 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
 
 describe('exports in S3', () => {
   let server: Server;
+  let address: string;
   let destination: ExportDestination;
   const objects = new Map<string, Buffer>();
   const uploads = new Map<string, Buffer[]>();
@@ -300,7 +301,12 @@ describe('exports in S3', () => {
           );
         } else if (request.method === 'GET') {
           const found = objects.get(pathname);
-          if (found !== undefined) return void response.end(found);
+          if (found !== undefined) {
+            if (!pathname.endsWith('slow.jsonl')) return void response.end(found);
+            response.write(found.subarray(0, 1));
+            setTimeout(() => response.end(found.subarray(1)), 400);
+            return;
+          }
           response.statusCode = 404;
           return void response.end('<Error><Code>NoSuchKey</Code></Error>');
         } else if (searchParams.has('uploads')) {
@@ -326,6 +332,7 @@ describe('exports in S3', () => {
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    address = endpoint;
     destination = await s3Destination('s3://bucket/some/prefix', endpoint);
   });
   after(() => {
@@ -344,6 +351,14 @@ describe('exports in S3', () => {
     expect(uploads.get('u-1')?.map((part) => part.length > 5 * 1024 ** 2)).to.deep.equal([true, false]);
     expect(calls.at(-1)).to.equal('POST /bucket/some/prefix/org/one.jsonl u-1');
     expect(await textOf(await destination.read('org/one.jsonl'))).to.equal(line.repeat(20));
+  });
+
+  it('are read to their end, however long their reader takes', async () => {
+    const writer = await destination.open('org/slow.jsonl', 1, 'application/x-ndjson');
+    await writer.write('slow');
+    await writer.finish();
+    const hasty = await s3Destination('s3://bucket/some/prefix', address, 200);
+    expect(await textOf(await hasty.read('org/slow.jsonl'))).to.equal('slow');
   });
 
   it('are removed with the uploads that were begun and not ended', async () => {

@@ -70,8 +70,9 @@ describe('log sinks', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const put = async (...ids: string[]): Promise<void> => {
-    const unknown = ids.map((id): LedgerRow => unknownRow(intentOf(id, { at: Date.now() }), null));
+  const put = (...ids: string[]): Promise<void> => putAt(Date.now(), ...ids);
+  const putAt = async (at: number, ...ids: string[]): Promise<void> => {
+    const unknown = ids.map((id): LedgerRow => unknownRow(intentOf(id, { at }), null));
     await ledger.apply({ settled: null, unknown, positions: new Map(), opened: [], closed: [] });
   };
   const followerOf = (sink: LogSink): LedgerFollower =>
@@ -141,6 +142,16 @@ describe('log sinks', () => {
     ended.push(follower.follow(stop.signal));
     await eventually('both rows', async () => ids().length === 2);
     expect(ids()).to.deep.equal(['1', '2']);
+  });
+
+  it('get rows whose time is to come at once, and those after them', async () => {
+    const sink = httpSink('a', { ...settings, url: address }, sentLine);
+    follow({ ...sink, send: (...given) => sink.send(...given), wantsBodies: true });
+    await started('a');
+    await putAt(Date.now() + 86_400_000, 'to come');
+    await putAt(Date.now() - 10_000, 'after it');
+    await eventually('both', async () => ids().length === 2);
+    expect(ids()).to.deep.equal(['to come', 'after it']);
   });
 
   it('get every row once in order after an outage, in which the rows wait in the ledger', async () => {

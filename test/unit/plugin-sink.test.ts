@@ -2,6 +2,24 @@ import { expect } from 'chai';
 import { PluginSink } from '../../src/data-plane/pipeline/plugins/live/plugin-sink.js';
 import { eventually } from '../support/gateway.js';
 
+/** The listeners to `abort` that were added to signals with a controller since, and not removed. */
+function countListeners(): () => number {
+  const { addEventListener, removeEventListener } = EventTarget.prototype;
+  const open = new Set<unknown>();
+  EventTarget.prototype.addEventListener = function (...given: never[]) {
+    if (given[0] === 'abort') open.add(given[1]);
+    return addEventListener.apply(this, given as never);
+  };
+  EventTarget.prototype.removeEventListener = function (...given: never[]) {
+    open.delete(given[1]);
+    return removeEventListener.apply(this, given as never);
+  };
+  return () => {
+    Object.assign(EventTarget.prototype, { addEventListener, removeEventListener });
+    return open.size;
+  };
+}
+
 describe('the sink of a plugin', () => {
   const quiet = { info() {}, warn() {}, error() {} };
   const value = (sink: PluginSink<never>, name: string): number =>
@@ -89,5 +107,27 @@ describe('the sink of a plugin', () => {
     expect(errors).to.deep.equal([
       'the sink out of the plugin mine could not deliver a batch, which is dropped',
     ]);
+  });
+
+  it('keeps no listener after a wait between attempts', async () => {
+    let attempts = 0;
+    const sink = new PluginSink<number>(
+      'mine',
+      {
+        name: 'out',
+        batch: 1,
+        attempts: 2,
+        deliver() {
+          attempts++;
+          throw new Error('no');
+        },
+      },
+      quiet,
+    );
+    const listeners = countListeners();
+    sink.add(1);
+    await eventually('it is given up', async () => attempts === 2);
+    await sink.close();
+    expect(listeners()).to.equal(0);
   });
 });

@@ -1,5 +1,6 @@
 import type { Format } from '../core/endpoint.js';
 import type { JsonObject } from '../core/exchange.js';
+import { connectionHeaders } from '../http/connection-headers.js';
 
 /** Formats whose address is the same for every call. Those with model or region in it belong to the gateway's own providers. */
 export const pluginFormats = [
@@ -51,8 +52,8 @@ const strict = (properties: object, required: readonly string[]): object => ({
 const header = { type: 'string', pattern: '^[a-z0-9-]{1,64}$' };
 /** They belong to the connection, or may hold the client's gateway key. */
 const ownHeaders = [
-  ...['connection', 'content-length', 'host', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'content-type', 'authorization', 'proxy-authorization', 'cookie'],
+  ...connectionHeaders,
+  ...['content-type', 'authorization', 'proxy-authorization', 'cookie'],
   ...['x-api-key', 'api-key', 'x-goog-api-key'],
 ];
 const freeHeader = { ...header, not: { enum: ownHeaders } };

@@ -3,10 +3,17 @@ import type { ExportDestination, ExportWriter } from './destination.js';
 
 /** S3 takes parts of 5 MiB and more, 10,000 of them. */
 const partBytes = 8 * 1024 * 1024;
-const callMs = 60_000;
+const usualCallMs = 60_000;
 
-/** Objects `prefix/<name>`, written in parts. `endpoint`: of another service than Amazon's. */
-export async function s3Destination(url: string, endpoint: string | null): Promise<ExportDestination> {
+/**
+ * Objects `prefix/<name>`, written in parts. `endpoint`: of another service than Amazon's. `callMs`: milliseconds for a call; a
+ * download may take longer once it has begun.
+ */
+export async function s3Destination(
+  url: string,
+  endpoint: string | null,
+  callMs = usualCallMs,
+): Promise<ExportDestination> {
   const s3 = await import('@aws-sdk/client-s3');
   const { host: bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
@@ -76,7 +83,12 @@ export async function s3Destination(url: string, endpoint: string | null): Promi
 
     async read(name) {
       try {
-        const { Body } = await client.send(new s3.GetObjectCommand(place(name)), timed());
+        // The signal would end the download too, which takes as long as its reader does.
+        const late = new AbortController();
+        const timer = setTimeout(() => late.abort(), callMs);
+        const { Body } = await client
+          .send(new s3.GetObjectCommand(place(name)), { abortSignal: late.signal })
+          .finally(() => clearTimeout(timer));
         return (Body ?? null) as AsyncIterable<Buffer> | null;
       } catch (error) {
         if ((error as Error).name === 'NoSuchKey') return null;

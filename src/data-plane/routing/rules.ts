@@ -1,3 +1,4 @@
+import { connectionHeaders } from '../../common/http/connection-headers.js';
 import { isHeaderName } from '../../common/http/headers.js';
 import { nearestProvider } from '../../common/vocabulary/provider-name.js';
 import { fieldReader } from './conditions.js';
@@ -27,20 +28,8 @@ const inPlaceOfKey = [
 
 /** Headers of the connection, framing or coding: forwarded, they would be wrong. */
 const reservedHeaders = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'content-encoding',
-  'accept-encoding',
+  ...connectionHeaders,
+  ...['proxy-authenticate', 'proxy-authorization', 'content-encoding', 'accept-encoding'],
 ]);
 
 /** Rules that the schema cannot express: combinations of keys, and which names must exist. */

@@ -1,19 +1,8 @@
+import { connectionHeaders } from '../../common/http/connection-headers.js';
 import { isHeaderName } from '../../common/http/headers.js';
 
 /** Written by the connection itself, from the URL and the body: values of a caller could only be wrong. */
-const ownHeaders = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authorization',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'content-length',
-]);
+const ownHeaders = new Set([...connectionHeaders, 'proxy-authorization']);
 
 /**
  * By these, metadata services of clouds distinguish a program on the machine from a forwarded request. No

@@ -1,3 +1,4 @@
+import { connectionHeaders } from '../../../../src/common/http/connection-headers.js';
 import {
   type HeaderList,
   isHeaderName,
@@ -29,10 +30,8 @@ export function checkLength(text: string): void {
 }
 
 /** Headers of the connection and the framing are the gateway's own. */
-const reserved = new Set([
-  ...['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'te', 'trailer', 'upgrade'],
-  ...['expect', 'proxy-connection', 'content-type'],
-]);
+const reserved = new Set([...connectionHeaders, 'content-type']);
+
 /** Headers for a request of a check: those that it needs, and those of its parameters. */
 export function headersFor(given: Readonly<Record<string, string>> = {}): HeaderList {
   const headers: HeaderList = ['accept', 'application/json', 'user-agent', 'headgate'];

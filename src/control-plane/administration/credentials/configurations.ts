@@ -1,5 +1,6 @@
 import { maskGatewayKey } from '../../../common/access/gateway-key.js';
 import { Secret } from '../../../common/access/secret.js';
+import { connectionHeaders } from '../../../common/http/connection-headers.js';
 import { isHeaderName, isHeaderValue } from '../../../common/http/headers.js';
 import type { NewConfigurations } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
@@ -119,20 +120,8 @@ export function providerKeyOf(text: string): Secret {
 
 /** These belong to the connection, or to how a message is framed and coded. */
 const reserved: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'content-type',
-  'content-encoding',
-  'transfer-encoding',
-  'accept-encoding',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'proxy-authenticate',
-  'proxy-authorization',
+  ...connectionHeaders,
+  ...['content-type', 'content-encoding', 'accept-encoding', 'proxy-authenticate', 'proxy-authorization'],
 ]);
 
 function checkHeaders(headers: Readonly<Record<string, string>>, path: string): void {

@@ -86,7 +86,9 @@ export class LedgerFollower {
   /** Those before the first whose bodies are wanted and may come yet. */
   #complete(rows: readonly LedgerRow[]): readonly LedgerRow[] {
     if (!this.#options.sink.wantsBodies) return rows;
-    const early = rows.findIndex(({ at, totalMs }) => at + totalMs + bodiesMs > Date.now());
+    const now = Date.now();
+    // An imported row may have any time, also one to come: only rows that have just ended wait for their bodies.
+    const early = rows.findIndex(({ at, totalMs }) => Math.abs(at + totalMs - now) < bodiesMs);
     return early === -1 ? rows : rows.slice(0, early);
   }
 
@@ -96,8 +98,9 @@ export class LedgerFollower {
     const [oldest] = rows;
     this.#waitingSince = oldest?.at ?? null;
     if (oldest === undefined) return Math.min(batchMs, idleMs);
-    if (rows.length >= batchRows) return 0;
-    return Math.min(idleMs, Math.max(0, oldest.at + batchMs - Date.now()));
+    const age = Date.now() - oldest.at;
+    if (rows.length >= batchRows || age < -idleMs) return 0;
+    return Math.min(idleMs, Math.max(0, batchMs - age));
   }
 
   async #batchOf(rows: readonly LedgerRow[]): Promise<SentBatch> {

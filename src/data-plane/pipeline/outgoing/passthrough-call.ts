@@ -2,26 +2,14 @@ import type { Source } from '../../../common/bytes/body.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
+import { connectionHeaders } from '../../../common/http/connection-headers.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { passthroughPath } from '../../endpoints/paths/passthrough-path.js';
 import { type Address, urlOf } from './address.js';
 import type { Outgoing } from './outgoing.js';
 import { addProviderHeaders, gatewayKeyText } from './provider-headers.js';
 
-const hopByHop = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'content-length',
-  'expect',
-]);
+const hopByHop = new Set([...connectionHeaders, 'proxy-authenticate', 'proxy-authorization']);
 
 /** Headers in which official clients put a key; replaced by the provider's own credential where there is one. */
 const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']);

@@ -1,18 +1,9 @@
 import type { EditableCall, UpstreamCall } from '../../../common/core/exchange.js';
+import { connectionHeaders } from '../../../common/http/connection-headers.js';
 import { isHeaderName, isHeaderValue, removeHeader, setHeader } from '../../../common/http/headers.js';
 
 /** They belong to the connection, which writes them itself. */
-const framing: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'host',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const framing: ReadonlySet<string> = new Set(connectionHeaders);
 
 /** Of every call that `attempt` hooks get. */
 function setCallHeader(this: UpstreamCall, name: string, value: string | null): void {

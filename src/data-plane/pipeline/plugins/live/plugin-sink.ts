@@ -130,16 +130,25 @@ export class PluginSink<Record> implements RecordSink<Record> {
   }
 
   async #try(records: readonly Record[]): Promise<unknown> {
-    const signal = AbortSignal.timeout(this.#settings.timeoutMs);
+    const late = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        late.abort(new DOMException('The delivery took too long.', 'TimeoutError'));
+        reject(late.signal.reason);
+      }, this.#settings.timeoutMs).unref();
+    });
     const scope = { plugin: this.plugin, hook: 'deliver', requestId: null };
     try {
       await Promise.race([
-        inPluginScope(scope, async () => this.options.deliver(records, signal)),
-        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        inPluginScope(scope, async () => this.options.deliver(records, late.signal)),
+        tooLate,
       ]);
       return null;
     } catch (thrown) {
       return thrown ?? new Error('nothing was thrown');
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -147,11 +156,13 @@ export class PluginSink<Record> implements RecordSink<Record> {
   #pause(ms: number): Promise<void> {
     const { signal } = this.#closing;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, signal.aborted ? 0 : ms).unref();
-      signal.addEventListener('abort', () => {
+      const done = (): void => {
         clearTimeout(timer);
+        signal.removeEventListener('abort', done);
         resolve();
-      });
+      };
+      const timer = setTimeout(done, signal.aborted ? 0 : ms).unref();
+      signal.addEventListener('abort', done);
     });
   }
 }
