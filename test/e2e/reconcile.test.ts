@@ -150,6 +150,12 @@ describe('headgate reconcile', function () {
       2,
       'headgate: wrong.csv: is no export of anthropic: it needs the columns usage_date_utc, usage_output_tokens; or usage_date_utc, cost_usd; or uncached_input_tokens; or amount, currency, cost_type.\n',
     ]);
+    writeFileSync(join(folder, 'twice.csv'), 'date,model,cost_usd,cost_usd\n2026-10-07,m,1,2\n');
+    const twice = await command(['--provider', 'generic', '-f', 'twice.csv']);
+    expect([twice.code, twice.stderr]).to.deep.equal([
+      2,
+      'headgate: twice.csv: has two columns named cost_usd: remove one of them.\n',
+    ]);
     const missing = await command(['--provider', 'openai', '-f', 'missing.csv']);
     expect([missing.code, missing.stderr]).to.deep.equal([
       2,

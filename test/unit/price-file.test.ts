@@ -35,4 +35,17 @@ describe('prices.json, read while a gateway runs', () => {
     const error = await pricesWithFileAside(dataDir, {}).catch(({ message }) => message);
     expect(error).to.equal(`${join(dataDir, 'prices.json')}: row [700].input must be >= 0.`);
   });
+
+  it('refuses a row that has the same name twice, of which one would count', () => {
+    const text = '[{"provider": "openai", "model": "m", "input": 1, "output": 2, "input": 10}]';
+    writeFileSync(join(dataDir, 'prices.json'), text);
+    expect(() => pricesWithFile(dataDir, {})).to.throw('has an object with the same name twice: remove one');
+    writeFileSync(join(dataDir, 'prices.json'), text.replace(', "input": 10', ''));
+    expect(Object.keys(pricesWithFile(dataDir, {})['openai'] ?? {})).to.deep.equal(['m']);
+  });
+
+  it('takes as many rows as are allowed', () => {
+    write(Array.from({ length: 20_000 }, (_, i) => ({ ...row(i), cached: 1, reasoning: 2, request: 0 })));
+    expect(Object.keys(pricesWithFile(dataDir, {})['openai'] ?? {})).to.have.length(20_000);
+  });
 });

@@ -56,7 +56,7 @@ export class HookOutcome {
     /** Unix milliseconds. */
     readonly startedAt: number,
     /** Milliseconds. */
-    readonly execution_time = Date.now() - startedAt,
+    readonly execution_time = Math.max(0, Date.now() - startedAt),
   ) {
     let [verdict, transformed, hasErrors] = [true, false, false];
     for (let i = 0; i < results.length; i++) {

@@ -75,6 +75,9 @@ export class ExportReader {
     this.lines = this.#csv!.line;
     if (this.#columns === null) {
       this.#columns = record.map((name) => name.trim());
+      const twice = this.#columns.find((name, i) => name !== '' && this.#columns!.indexOf(name) !== i);
+      if (twice !== undefined)
+        throw new Error(`has two columns named ${twice.slice(0, 80)}: remove one of them`);
       this.#read = shapeOf(this.kind, this.#columns);
       return;
     }

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as pause } from 'node:timers/promises';
 import { lazyAjv } from '../json/ajv.js';
+import { scanJson } from '../json/json-scan.js';
+import { hasRepeatedNames } from '../json/repeated-names.js';
 import type { DatedPrice, OwnPrices } from '../prices/pricing.js';
 import { checkRates } from '../prices/pricing.js';
 import { reasonOf } from '../text/bounded-file.js';
@@ -38,6 +40,8 @@ const rowSchema = priceSchema({ provider: name, model: name, since: text, source
 const ajv = lazyAjv({ allErrors: false });
 /** Rows that are read, or models that are checked, without a pause: a few milliseconds. */
 const sliceOf = 500;
+/** Of what is scanned for names that are there twice. */
+const uncapped = { maxDepth: 64, maxTokens: Infinity, maxMembers: Infinity };
 
 /** Throws an Error that names the first row that cannot be used, and what is wrong with it. */
 export function parsePrices(json: string): FiledPrice[] {
@@ -67,6 +71,9 @@ function* slicesOf(json: string): Generator<void, FiledPrice[]> {
     throw new Error('is no JSON; headgate prices list --json prints the form');
   }
   if (!Array.isArray(value)) throw new Error('the list must be array');
+  // JSON.parse has kept the last one only.
+  if (hasRepeatedNames(scanJson(Buffer.from(json), uncapped).tokens, value))
+    throw new Error('has an object with the same name twice: remove one of the two');
   if (value.length > maxRows) throw new Error(`the list must NOT have more than ${maxRows} items`);
   const validate = ajv().compile(rowSchema);
   const rows: FiledPrice[] = [];
