@@ -1,8 +1,7 @@
 import type { Secret } from '../../src/common/access/secret.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Retry, Target } from '../../src/common/core/target.js';
-import { connectionHeaders } from '../../src/common/http/connection-headers.js';
-import { isHeaderName } from '../../src/common/http/headers.js';
+import { connectionHeaders, isHeaderName } from '../../src/common/http/headers.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import { type FieldValues, fieldValue, providerFields } from '../../src/common/vocabulary/provider-fields.js';
 import { nearestProvider } from '../../src/common/vocabulary/provider-name.js';

@@ -1,6 +1,6 @@
 import type { Format } from '../core/endpoint.js';
 import type { JsonObject } from '../core/exchange.js';
-import { connectionHeaders } from '../http/connection-headers.js';
+import { connectionHeaders } from '../http/headers.js';
 
 /** Formats whose address is the same for every call. Those with model or region in it belong to the gateway's own providers. */
 export const pluginFormats = [

@@ -1,5 +1,4 @@
-import { connectionHeaders } from '../../common/http/connection-headers.js';
-import { isHeaderName } from '../../common/http/headers.js';
+import { connectionHeaders, isHeaderName } from '../../common/http/headers.js';
 import { nearestProvider } from '../../common/vocabulary/provider-name.js';
 import { fieldReader } from './conditions.js';
 import { credentialComplaint } from './credential-headers.js';

@@ -1,5 +1,4 @@
-import { connectionHeaders } from '../../common/http/connection-headers.js';
-import { isHeaderName } from '../../common/http/headers.js';
+import { connectionHeaders, isHeaderName } from '../../common/http/headers.js';
 
 /** Written by the connection itself, from the URL and the body: values of a caller could only be wrong. */
 const ownHeaders = new Set([...connectionHeaders, 'proxy-authorization']);

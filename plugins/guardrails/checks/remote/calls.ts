@@ -1,5 +1,5 @@
-import { connectionHeaders } from '../../../../src/common/http/connection-headers.js';
 import {
+  connectionHeaders,
   type HeaderList,
   isHeaderName,
   isHeaderValue,

@@ -1,7 +1,6 @@
 import { maskGatewayKey } from '../../../common/access/gateway-key.js';
 import { Secret } from '../../../common/access/secret.js';
-import { connectionHeaders } from '../../../common/http/connection-headers.js';
-import { isHeaderName, isHeaderValue } from '../../../common/http/headers.js';
+import { connectionHeaders, isHeaderName, isHeaderValue } from '../../../common/http/headers.js';
 import type { NewConfigurations } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { type CredentialField, credentialFields } from './credential-fields.js';

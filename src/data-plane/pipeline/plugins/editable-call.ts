@@ -1,6 +1,11 @@
 import type { EditableCall, UpstreamCall } from '../../../common/core/exchange.js';
-import { connectionHeaders } from '../../../common/http/connection-headers.js';
-import { isHeaderName, isHeaderValue, removeHeader, setHeader } from '../../../common/http/headers.js';
+import {
+  connectionHeaders,
+  isHeaderName,
+  isHeaderValue,
+  removeHeader,
+  setHeader,
+} from '../../../common/http/headers.js';
 
 /** They belong to the connection, which writes them itself. */
 const framing: ReadonlySet<string> = new Set(connectionHeaders);
