@@ -85,6 +85,7 @@ describe('a REST request as a message', () => {
     ],
     [{ body: '{}', headers: ['content-encoding', 'gzip'] }, '415 The body must not be compressed.'],
     [{ headers: ['if-match', '"1"', 'if-match', '"2"'] }, '400 if-match is sent twice.'],
+    [{ headers: ['if-match', '"1", "2"'] }, '400 if-match names several versions: send one.'],
     [{ headers: ['idempotency-key', 'a', 'idempotency-key', 'a'] }, '400 idempotency-key is sent twice.'],
     [{ body: '{"kind":"other"}' }, '400 kind cannot be changed.'],
     [{ body: '{"organisation_id":5}' }, '400 organisation_id must be text.'],

@@ -146,8 +146,10 @@ function single(headers: RestRequest['headers'], name: string): string | undefin
 
 function bindHeaders(shape: Shape, { headers }: RestRequest, message: Record<string, unknown>): void {
   const etag = single(headers, 'if-match');
-  if (shape.field('etag')?.apart === true && etag !== undefined && etag !== '*')
+  if (shape.field('etag')?.apart === true && etag !== undefined && etag !== '*') {
+    if (etag.includes(',')) throw AdminError.field('if-match', 'names several versions: send one.');
     message['etag'] = etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
+  }
   const repeat = single(headers, 'idempotency-key');
   if (shape.field('request_id')?.apart === true && repeat !== undefined) message['request_id'] = repeat;
 }
